@@ -64,24 +64,6 @@ def batches_into(batches: list):
     return compute
 
 
-def test_visitors_have_their_turns_alone_and_get_their_own_results(queue):
-    compute, inside = batches_into([]), []
-
-    def run(number: int) -> bool:
-        request = Request(compute, number % 2, number % 40)
-        with queue.turn(request):
-            inside.append(number)
-            time.sleep(0)  # lets another thread run
-            alone = inside == [number]
-            result = queue.result(request) in (None, f"{number % 2}: {number % 40}")
-            inside.clear()
-            queue.let_others_go_first()
-            return alone and result
-
-    with ThreadPoolExecutor(12) as pool:
-        assert all(pool.map(run, range(240)))
-
-
 def test_turns_come_in_the_order_of_arrival_after_nested_turns_and_errors(queue, served):
     with pytest.raises(ZeroDivisionError), queue.turn():
         with queue.turn():
@@ -90,6 +72,22 @@ def test_turns_come_in_the_order_of_arrival_after_nested_turns_and_errors(queue,
         assert served == [] and queue.has_turn(), "the inner turn has not ended the outer one"
         raise ZeroDivisionError
     assert all_served(visitors) and served == list("abcd") and not queue.has_turn()
+
+
+def test_one_visitor_at_a_time_has_the_turn(queue):
+    inside, alone = [], []
+
+    def run(number: int) -> None:
+        with queue.turn():
+            inside.append(number)
+            time.sleep(0)  # lets another thread run
+            alone.append(inside == [number])
+            inside.clear()
+            queue.let_others_go_first()
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(run, range(120)))
+    assert alone == [True] * 120
 
 
 def test_a_waiting_visitor_sees_a_notice_until_the_turn_comes(served, monkeypatch):

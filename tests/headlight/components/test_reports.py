@@ -14,9 +14,7 @@ REPLAY = {show.SHOWN_VIEW: ("training", "replay")}
         ({"tree": {"choice": "7"}}, ["7"]),  # a page without views
         ({**REPLAY, "training": "replay", "tree": {"choice": "7"}}, ["7"]),
         ({**REPLAY, "training": "train live", "tree": {"choice": "7"}}, []),  # another view was chosen
-        ({**REPLAY, "tree": {"choice": "7"}}, ["7"]),  # a page without views after one with views
         ({**REPLAY, "training": "replay"}, []),  # the component is gone
-        ({}, []),
     ],
 )
 def test_a_report_is_handled_while_its_view_is_shown(session, handled, monkeypatch):

@@ -6,17 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from support.pages import fact_array, headlines, numbers, open_address, page_text, specs
+from support.pages import fact_array, headlines, numbers, open_address, page_text, payload, specs
 from support.t5 import write_t5
 
 from headlight.app import results
 from headlight.plots.numbers import percent
-from headlight.views.inside.block_facts import Block
 from headlight.views.positions.relative import describe_buckets, describe_head
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
-from transformer.interpret.attention_block import block_parameters, compute_stages, differences, record_stages
 from transformer.interpret.relative_positions import RelativeBias
 from transformer.model.attention import distance_ranges
 
@@ -76,20 +74,15 @@ def test_the_last_bucket_begins_at_its_nearest_distance(folder, both_ways, reach
     config = replace(Translator.load(folder / T5).model.config, relative_buckets=32, relative_distance=128)
     bias, per_side = bias_of(np.zeros((1, 32)), reach, both_ways), 16 if both_ways else 32
     finding = describe_buckets(config, bias)
-    last = [
-        d
-        for d, bucket in zip(range(-reach, 1), bias.at(np.arange(-reach, 1))[1], strict=True)
-        if bucket == per_side - 1
-    ]
+    last = np.flatnonzero(bias.at(-np.arange(reach + 1))[1] == per_side - 1)
     assert (finding["buckets"], finding["single"]) == (32, per_side // 2)
-    assert ("begins" in finding) == bool(last) and (not last or finding["begin"] == -max(last))
+    assert ("begins" in finding) == (last.size > 0)
+    assert finding["begin"] == last[0] if last.size else finding["furthest"] == reach
     assert reach < 500 or not both_ways or finding["begin"] == 91, "and not at the 128 of the configuration"
-    assert last or finding["furthest"] == reach
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_distances_that_a_head_favours_most_and_least(seed):
-    table = np.random.default_rng(seed).normal(size=(2, 32))
+def test_the_distances_that_a_head_favours_most_and_least():
+    table = np.random.default_rng(0).normal(size=(2, 32))
     bias = bias_of(table, 200, True)
     numbers, distances = table[1, bias.at(bias.distances)[1]], bias.distances
     finding = describe_head(bias, "encoder", 1)
@@ -102,22 +95,9 @@ def test_the_distances_that_a_head_favours_most_and_least(seed):
     assert flat.name == "flat" and flat["spread"] == 0
 
 
-def block_of(folder, kind: str) -> Block:
-    translator = Translator.load(folder / T5)
-    trace = translator.trace("red dog")
-    stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, 0)
-    parameters = block_parameters(translator.model, kind, 0)
-    queries = trace.source_tokens if kind == "encoder" else trace.decoder_input_tokens
-    keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
-    memory = stages.memory if kind == "cross" else None
-    gaps = differences(stages, compute_stages(stages.residual, memory, stages.unmasked, parameters))
-    labels = {"query_tokens": queries, "queries": queries, "keys": keys}
-    return Block(kind=kind, layer=0, head=1, stages=stages, parameters=parameters, gaps=gaps, **labels)
-
-
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_facts_of_a_block_have_its_bias_and_no_parameters_that_it_does_not_have(folder, kind):
-    facts = block_of(folder, kind).facts()
+def test_the_facts_of_a_block_have_its_bias_and_no_parameters_that_it_does_not_have(kind):
+    facts = payload(opened("/inside", head=f"{kind}.1.2"))["facts"]
     arrays = facts["arrays"]
     assert (facts["norm"], facts["norm_type"], facts["divided"]) == ("pre", "rms", False)
     assert not {"b_query", "b_output", "beta"} & arrays.keys() and max(facts["gaps"].values()) < 1e-3
@@ -131,7 +111,7 @@ def test_the_facts_of_a_block_have_its_bias_and_no_parameters_that_it_does_not_h
 
 def test_the_effect_of_a_division_is_shown_for_a_model_without_one(folder):
     app = opened("/inside?inside=why+√d_k&head=encoder.1.2")
-    largest = block_of(folder, "encoder").stages.weights[0, 1].max(axis=-1).mean()
+    largest = Translator.load(folder / T5).trace("red dog").encoder[0, 1].max(axis=-1).mean()
     assert f"not {percent(largest)}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
     drawn = str([each["name"] for each in specs(app)[0]["data"]])
     assert "without the division: the model's own" in drawn and "with the division: the model's own" not in drawn

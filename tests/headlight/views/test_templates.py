@@ -17,25 +17,6 @@ VIEWS = {
     for name, view in tomllib.loads(path.read_text(encoding="utf-8")).items()
 }
 TOKEN = "▁Donaudampfschifffahrtsgesellschaft"
-# The most words that fill fields without a format, by template.
-PLACED = f"“{TOKEN}” (position 10)"
-PHRASES = {
-    "least_probable": {"token": PLACED},
-    "strongest": {"row": PLACED, "key": PLACED},
-    "favours": {"head": 16, "stack": "decoder", "high": "91 or more tokens after"},
-    "flat": {"head": 16, "stack": "decoder"},
-    "looks": {"through": "cross head 10.10"},
-    "looks_less": {"through": "cross head 10.10"},
-    "turns": {"turning": "layer 10 feed-forward"},
-    "contributes": {"subject": "Reading its own words", "ending": "s"},
-    "takes_least": {"subject": "Reading its own words", "ending": "s"},
-    "no_one_place": {"looks_at": "the beginning of sentence"},
-    "most_rows": {"rows": "Over 99 %", "looks_at": "the beginning of sentence"},
-    "reads": {"head": "Layer 10, head 10"},
-    "gets": {"first_right": "99.9 %", "second_right": "99.9 %"},
-    "yours": {"times": "more than 10²⁹⁹"},
-    "own": {"times": "more than 10²⁹⁹"},
-}
 NUMBERS = (0, 1, -1, 2, 10**12)
 
 
@@ -48,7 +29,7 @@ def fields_of(template: str) -> dict[str, str]:
     return fields
 
 
-def values_of(template: str, name: str, spec: str) -> list:
+def values_of(name: str, spec: str) -> list:
     """Return values that a field may have by its format, the extreme ones among them."""
     kind = spec.partition(" ")[0]
     if kind in ("head", "kind_head"):
@@ -60,7 +41,7 @@ def values_of(template: str, name: str, spec: str) -> list:
     if name == "digits":
         return [2, 7]
     if not spec:
-        return [PHRASES.get(template, {}).get(name, TOKEN)]
+        return [TOKEN]
     return [abs(number) if kind == "short" else number for number in NUMBERS]
 
 
@@ -70,7 +51,7 @@ def test_every_template_can_be_filled_and_every_headline_is_short(view):
     assert not templates.headlines.keys() & templates.texts.keys()
     for name, template in {**templates.headlines, **templates.texts}.items():
         fields = fields_of(template)
-        choices = {field: values_of(name, field, spec) for field, spec in fields.items()}
+        choices = {field: values_of(field, spec) for field, spec in fields.items()}
         for at in range(max(map(len, choices.values()), default=1)):
             numbers = {field: values[min(at, len(values) - 1)] for field, values in choices.items()}
             text = str(templates(name, **numbers))

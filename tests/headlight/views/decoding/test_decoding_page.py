@@ -1,8 +1,13 @@
 """The decoding page through Streamlit's test runner, with the shipped checkpoint."""
 
-import pytest
-from support.pages import open_page, page_text, payload
+import dataclasses
 
+import numpy as np
+import pytest
+from support.pages import fact_array, open_page, page_text, payload
+from support.traces import replayed
+
+from headlight.views.decoding.content import hardest_step
 from transformer import Beam
 
 PAGE = "pages/decoding.py"
@@ -22,6 +27,23 @@ def test_the_candidates_are_those_of_the_step_in_the_address(step, at, shipped):
     assert f"of {len(shipped.tokenizer):,} tokens may be drawn" in text and "at temperature 2" in text
     assert f"Step {at or steps} of {steps}: after ⟨start⟩" in text
     assert len(app.get("plotly_chart")) == 2
+
+
+def test_the_player_receives_the_trace(shipped):
+    trace, facts = replayed(shipped, SENTENCE), facts_of(open_page(PAGE))
+    for name in ("source_ids", "source_tokens", "decoder_input_tokens", "target_ids", "target_tokens"):
+        assert tuple(facts[name]) == getattr(trace, name)
+    for name in ("target_probabilities", "entropies", "cross", "decoder"):
+        np.testing.assert_array_equal(fact_array(facts[name]), getattr(trace, name))
+    np.testing.assert_array_equal(facts["candidate_ids"], trace.candidate_ids.ravel())
+    np.testing.assert_array_equal(fact_array(facts["candidate_probabilities"]), trace.candidate_probabilities.ravel())
+    assert (facts["forced"], facts["finished"]) == (0, True)
+
+
+def test_the_player_begins_at_the_highest_entropy_of_the_free_steps(shipped):
+    trace = shipped.trace(SENTENCE)
+    entropies = np.array([9.0] + [0.1] * (len(trace.entropies) - 2) + [2])
+    assert hardest_step(dataclasses.replace(trace, num_forced=1, entropies=entropies)) == len(entropies) - 1
 
 
 def test_pieces_of_the_address_begin_the_translation_of_their_sentence_alone(shipped):

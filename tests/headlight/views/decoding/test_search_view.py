@@ -1,13 +1,10 @@
 """Beam search: facts of the tree, and the view."""
 
-import json
-
 import numpy as np
 from support.pages import open_page, payload
 from support.traces import translator
 
 from headlight.app.results import TranslationRequest, checkpoint, what_if
-from headlight.views.decoding.search_content import branch_facts
 from transformer.decoding.beam import Beam
 
 TEXT = "He bought a ticket at the train station."
@@ -21,16 +18,6 @@ def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
         how = {"target": target[0]} if target else {"prefix": tree[number].ids}
         trace = translator().trace(TEXT, **how)
         np.testing.assert_allclose(reads[number], trace.cross[1, 3, len(tree[number].ids) - 1], atol=1e-5)
-
-
-def test_the_facts_of_a_branch_are_the_searchs():
-    choice = TranslationRequest(checkpoint("en-de"), TEXT, Beam(3))
-    tree, reads = what_if.branches(choice), what_if.branch_reads(choice, 0, 0)
-    facts = json.loads(json.dumps(branch_facts(tree, reads, translator().tokenizer.piece_text)))
-    for branch, fact in zip(tree, facts, strict=True):
-        assert (tuple(fact["ids"]), fact["parent"], fact["place"]) == (branch.ids, branch.parent, branch.position)
-        assert fact["outcome"] == branch.outcome and fact["rank"] == branch.rank
-        assert fact["log_probability"] == branch.log_probability and fact["score"] == branch.score
 
 
 def test_the_view_has_a_table_and_a_tree_and_searches_on_from_a_branch(shipped):

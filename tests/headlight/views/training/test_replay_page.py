@@ -1,5 +1,6 @@
 """The replay of a training through Streamlit's test runner, with a shipped checkpoint."""
 
+import dataclasses
 import shutil
 
 import numpy as np
@@ -9,8 +10,9 @@ from support.pages import ROOT, components, fact_array, headlines, open_page, pa
 
 from headlight.app import results
 from headlight.components.show import NEWEST
-from headlight.views.training.replay_content import focus_of, output_story
-from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from headlight.views.training.replay_content import attention_maps, focus_of, output_story, replay_facts
+from transformer.interpret.head_patterns import measure_head
+from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
 
 PAGE = "pages/training.py"
 NAME = "en-fr"
@@ -47,6 +49,25 @@ def test_sentence_kind_layer_head_and_snapshot_come_from_the_url(replay):
     assert (shown["layer"], shown["head"], shown["autoplay"], shown["step"]) == (1, 4, False, step)
     assert shown["facts"]["target_text"] == trajectory.target_text
     np.testing.assert_allclose(weights_of(shown["facts"]), trajectory.decoder, atol=1e-5)
+
+
+def test_facts_have_finite_losses_and_the_patterns_of_the_chosen_head(replay):
+    losses = np.array([[15, 5], [20, np.nan], [150, 0.5]], np.float32)
+    replay, trajectory = dataclasses.replace(replay, losses=losses), replay.trajectories[0]
+
+    def facts_of(trajectory: ProbeTrajectory, *heads: tuple[int, int]) -> dict:
+        focus = focus_of(replay, trajectory, "decoder")
+        return replay_facts(replay, trajectory, "decoder", focus, heads, ("English", "French"))
+
+    facts = facts_of(trajectory, (1, 2))
+    assert fact_array(facts["losses"]).tolist() == [[15, 5], [150, 0.5]]
+    np.testing.assert_array_equal(fact_array(facts["scores"]), replay.scores.astype(np.float32))
+    assert (facts["steps"], facts["outputs"]) == (replay.steps.tolist(), list(trajectory.outputs))
+    maps = attention_maps(trajectory, "decoder")[:, 1, 2]
+    labels = [measure_head("decoder", each, trajectory.decoder_input_tokens).label for each in maps]
+    assert [each and each["label"] for each in facts["patterns"]["1.2"]] == labels
+    one_row = dataclasses.replace(trajectory, decoder=trajectory.decoder[..., :1, :1])
+    assert 0 < facts["uniform"] < 1 and facts_of(one_row)["uniform"] is None, "one row has no choice to measure"
 
 
 def test_the_head_that_changed_most_is_a_button_away():

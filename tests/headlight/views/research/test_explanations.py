@@ -1,0 +1,158 @@
+"""Explanations of a token, through Streamlit's test runner: rollout, contributions, attribution and contrast."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support.pages import numbers, open_page, page_text, specs
+from support.traces import loaded, stages_of, stream_of, trace_of
+
+from headlight.app.results import measures
+from headlight.plots.contributions import MEASURES, other_candidates
+from headlight.plots.numbers import signed
+from headlight.plots.tokens import shown_token
+from headlight.views.research.attribution import correlation_rows, correlations
+from headlight.views.research.contrast import most_doubtful_step
+from headlight.views.research.rollout import ALTI, HALVES, KINDS, MEASURED
+from transformer.interpret.attention_block import block_parameters
+from transformer.interpret.attribution import (
+    gradient_times_input,
+    leave_one_out,
+    rank_correlation,
+    shares,
+    summed_value_norms,
+)
+from transformer.interpret.rollout import Rollout, alti, measured_mixing, roll_out
+
+TEXT = "I love my teacher."
+
+
+def open_view(view: str, **query: str):
+    return open_page("pages/research.py", **{"research": view, "text": TEXT, **query})
+
+
+def rollout_of(name: str, text: str, mixing: str) -> Rollout:
+    trace = trace_of(name, text)
+    if mixing == ALTI:
+        return alti(loaded(name).model, trace.source_ids, trace.decoder_input_ids)
+    measured = measured_mixing(stream_of(name, text)) if mixing == MEASURED else None
+    return roll_out(trace.encoder, trace.decoder, trace.cross, measured)
+
+
+@pytest.mark.parametrize("mixing", [HALVES, MEASURED, ALTI])
+@pytest.mark.parametrize("side", list(KINDS))
+def test_maps_of_rollout_have_the_numbers_of_the_engine(side, mixing):
+    trace, kind, rollout = trace_of("reverse", "abcd"), KINDS[side], rollout_of("reverse", "abcd", mixing)
+    app = open_view("rollout", checkpoint="reverse", text="abcd", rollout=side, residual=mixing, up_to="2")
+    raw, rolled = (numbers(spec["data"][0]["z"]) for spec in specs(app))
+    expected = rollout.across[1][:, : len(trace.source_tokens)] if kind == "cross" else getattr(rollout, kind)[1]
+    weights = trace.attention(kind)[1].mean(axis=0)
+    if kind == "decoder":
+        later = ~np.tri(len(weights), dtype=bool)
+        expected, weights = (np.where(later, np.nan, part) for part in (expected, weights))
+    np.testing.assert_allclose(raw, weights, atol=1e-5)
+    np.testing.assert_allclose(rolled, expected, atol=1e-5)
+
+
+def test_bars_of_contributions_have_the_numbers_of_the_engine():
+    figure, *_ = specs(open_view("contributions"))
+    width, bars = len(trace_of("en-de", TEXT).source_tokens), iter(figure["data"])
+    for mixing in (ALTI, MEASURED):
+        across = rollout_of("en-de", TEXT, mixing).across[-1]
+        source, prefix = next(bars), next(bars)
+        assert source["name"].startswith("source") and prefix["name"].startswith("prefix")
+        np.testing.assert_allclose(numbers(source["y"]), across[:, :width].sum(axis=1), atol=1e-5)
+        np.testing.assert_allclose(numbers(prefix["y"]), across[:, width:].sum(axis=1), atol=1e-5)
+        np.testing.assert_allclose(numbers(prefix["base"]), numbers(source["y"]), atol=1e-5)
+    by_alti = rollout_of("en-de", TEXT, ALTI).across[-1]
+    assert next(bars)["y"] == pytest.approx([by_alti[:, :width].sum(axis=1).mean()] * 2)
+
+
+def test_the_address_chooses_the_token_whose_contributions_are_shown():
+    app, trace = open_view("contributions", step="2"), trace_of("en-de", TEXT)
+    row, width = rollout_of("en-de", TEXT, ALTI).across[-1][1], len(trace.source_tokens)
+
+    def chips(side: str, step: int) -> str:
+        label = f'aria-label="Contributions of the {side} to “{shown_token(trace.target_tokens[step])}”'
+        (body,) = [each.proto.body for each in app.get("html") if label in each.proto.body]
+        return body
+
+    source, prefix = chips("source", 1), chips("prefix", 1)
+    assert f"{row[1] * 100:.0f} %" in source and source.count("<li") == width
+    assert prefix.count("<li") == 2 and all(f"{share * 100:.0f} %" in prefix for share in row[width : width + 2])
+    app.select_slider(key="step_slider").set_value(3).run()
+    assert app.query_params["step"] == "4" and chips("source", 3)
+
+
+def test_bars_of_attribution_have_the_numbers_of_the_engine():
+    text = "Tom lives in Boston with his three sisters."
+    app, trace, model = open_view("attribution", text=text, step="3"), trace_of("en-de", text), loaded("en-de").model
+    lengths = []
+    for layer in range(len(trace.cross)):
+        stages = stages_of("en-de", text, "cross", layer)
+        lengths.append(shares(summed_value_norms(stages, block_parameters(model, "cross", layer)))[0, 2])
+    gradient, left_out = (measure(model, *trace.before(2)) for measure in (gradient_times_input, leave_one_out))
+    expected = trace.cross[:, :, 2].mean(axis=(0, 1)), np.mean(lengths, axis=0), gradient.source, left_out.source
+    (figure,) = specs(app)
+    for panel, values in zip(figure["data"], expected, strict=True):
+        np.testing.assert_allclose(numbers(panel["x"]), values, atol=2e-4)
+    (table,) = (each.proto.body for each in app.get("html") if "Rank correlation" in each.proto.body)
+    assert signed(rank_correlation(abs(expected[0]), abs(expected[3])), 2) in table
+    assert f"log P ({signed(np.log(trace.target_probabilities[2]), 3)})" in page_text(app)
+
+
+def test_attribution_runs_the_model_once_per_step_and_part_of_the_tokens(monkeypatch):
+    inputs, occlude = [], measures.occlude
+
+    def counting(model, source, fed, predicted, positions, *against):
+        inputs.append((len(fed), positions))
+        return occlude(model, source, fed, predicted, positions, *against)
+
+    monkeypatch.setattr(measures, "occlude", counting)
+    text = " ".join(["The old dog was too tired."] * 5)
+    open_view("attribution", text=text, step="2")
+    assert len(inputs) > 2 and len(inputs) == len(set(inputs))
+    open_view("attribution", text=text, step="3")
+    assert {fed for fed, _ in inputs} == {2, 3}
+
+
+def test_the_table_of_correlations_has_each_pair_once():
+    values = ([0.1, 0.5, 0.3, 0.1], [0.2, 0.4, 0.3, 0.1], [0.1, -0.9, 0.2, 0.0], [2.0, -0.1, 0.5, 0.3])
+    correlated = correlations(dict(zip(MEASURES, map(np.array, values), strict=True)))
+    assert correlated[2, 0] == pytest.approx(rank_correlation(np.array([1, 4, 3, 1.0]), np.array([2, 4, 3, 1.0])))
+    rows = correlation_rows(correlated)
+    assert [name for name, _ in rows] == list(MEASURES[1:])
+    assert [sum(map(bool, cells)) for _, cells in rows] == [1, 2, 3]
+    assert all("–" in cells for _, cells in correlation_rows(np.full((4, 4), np.nan)))
+
+
+def test_bars_of_contrast_have_the_numbers_of_the_engine_for_the_candidate_of_the_address():
+    trace, model = trace_of("en-de", TEXT), loaded("en-de").model
+    width, inputs = len(trace.source_tokens), (model, *trace.before(1), int(trace.candidate_ids[1][4]))
+    (figure,) = specs(open_view("contrast", step="2", against=trace.candidate_tokens[1][4]))
+    for bars, attribution in zip(figure["data"], (gradient_times_input(*inputs), leave_one_out(*inputs)), strict=True):
+        np.testing.assert_allclose(numbers(bars["x"])[1 : 1 + width], attribution.source, atol=2e-4)
+        np.testing.assert_allclose(numbers(bars["x"])[2 + width :], attribution.prefix, atol=2e-4)
+
+
+def test_a_choice_of_step_and_candidate_goes_into_the_address():
+    app, trace = open_view("contrast"), trace_of("en-de", TEXT)
+    step, others = most_doubtful_step(trace), trace.candidate_probabilities.copy()
+    others[trace.candidate_ids == np.array(trace.target_ids)[:, None]] = 0
+    assert step == others.max(axis=1).argmax() == app.select_slider(key="step_slider").value
+    assert app.selectbox(key="against_list").value == trace.candidate_tokens[step][1]
+    third = trace.candidate_tokens[step][2]
+    app.selectbox(key="against_list").set_value(third).run()
+    assert app.query_params["against"] == third and f"and not “{shown_token(third)}”" in page_text(app).replace("*", "")
+    other = 0 if step else 1
+    app.select_slider(key="step_slider").set_value(other).run()
+    assert app.query_params["step"] == str(other + 1)
+
+
+def test_the_chosen_token_is_never_its_own_rival():
+    trace = trace_of("en-de", TEXT)
+    for step, id in enumerate(trace.target_ids):
+        rivals = [rival for rival, _ in other_candidates(trace, step).values()]
+        assert id not in rivals and len(rivals) == 9
+    forced = dataclasses.replace(trace, target_ids=tuple(trace.candidate_ids[:, 3].tolist()))
+    assert next(iter(other_candidates(forced, 2))) == trace.candidate_tokens[2][0]
