@@ -11,11 +11,10 @@ from transformer.checkpoint import Checkpoint, build_model, save_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.sampling import decode
 from transformer.files import load_tensors
-from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
+from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if.custom import Apply, Patch
 from transformer.interpret.what_if.intervention import Mean, Rows, Zero
 from transformer.interpret.what_if.running import Means, apply_interventions, apply_interventions_side_by_side
-from transformer.model.names import Part
 
 SOURCE, OTHER = random_sources(7, 7, seed=5)
 FED = [2, 9, 8, 5, 11]
@@ -142,27 +141,6 @@ def model(request):
 def logits(model, source, fed=FED):
     with torch.inference_mode():
         return model(torch.tensor([source]), torch.tensor([fed]))[0]
-
-
-EVERYTHING = (*RESIDUAL_STREAM, "*.*.*_attention.output", "*.*.*_attention.core", "*.*.feed_forward.activate")
-
-
-@pytest.mark.parametrize("part", Part)
-def test_a_patch_with_what_is_there_changes_no_bit_and_with_another_runs_stream_gives_that_run(model, part):
-    layers = (2 if part.stack == "encoder" else 3) + part.is_stream
-    here, there = (record(model, [source], [FED], Request(keep=EVERYTHING)) for source in (SOURCE, OTHER))
-    for layer in range(layers):
-        head = 2 if part.is_heads else None
-        for position in (None, 0, 4):
-            with apply_interventions(model, [Patch.from_activations(here, part, layer, head=head, position=position)]):
-                assert torch.equal(logits(model, SOURCE), here.logits[0])
-        with apply_interventions(model, [Patch.from_activations(there, part, layer, head=head)]):
-            result = logits(model, SOURCE)
-        # the decoder's stream is all that comes after it only behind its last layer: below, it reads the memory again
-        whole = part == "encoder.stream" or (part == "decoder.stream" and layer == layers - 1)
-        assert torch.equal(result, there.logits[0]) == whole
-        first = part == "decoder.stream" and layer == 0 or (part in ("decoder", "decoder.attention") and layer == 0)
-        assert torch.equal(result, here.logits[0]) == first, "before the first cross-attention nothing knows the source"
 
 
 @pytest.mark.parametrize("intervention", [case[0] for case in CASES], ids=lambda each: str(each))

@@ -212,16 +212,3 @@ def without_heads(*heads: tuple[str, int, int]) -> Change:
         return left
 
     return change
-
-
-def evened(layer: int, head: int | None = None) -> Change:
-    """All weights of a head of cross-attention, or of all heads of a layer, are equal."""
-
-    def change(part: str, at: int, x: np.ndarray) -> np.ndarray:
-        if (part, at) != ("cross", layer):
-            return x
-        left = x.copy()
-        left[slice(None) if head is None else head] = 1 / x.shape[-1]
-        return left
-
-    return change

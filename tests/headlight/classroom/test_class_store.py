@@ -1,15 +1,14 @@
 """Laws of the store of classes: by a model that has all in dictionaries, and across processes."""
 
+import itertools
 import random
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from support.server import ROOT, until
+from support.server import until
 from support.texts import awkward_texts
 
 from headlight.classroom.sqlite_store import SqliteStore
@@ -242,33 +241,20 @@ def test_a_store_does_what_the_model_does_in_any_order(store, clock, seed):
     assert stored == model.answers and len(store.seen_since(CODE, 0)) == len(model.inside)
 
 
-# Another server of the same class: it answers until the round is closed, and prints acknowledged participants.
-ANSWERING = """
-import sys
-from pathlib import Path
-from headlight.classroom.sqlite_store import SqliteStore
-from headlight.classroom.store import Answer
-path, name = sys.argv[1:]
-store, number, outcome = SqliteStore(Path(path)), 0, "kept"
-while outcome == "kept":
-    number += 1
-    participant = f"{name}.{number % 90}"
-    outcome = store.answer("CDFHJ", Answer(round=1, participant=participant, choice="0", at=store.now()))
-    if outcome == "kept":
-        print(participant, flush=True)
-print(outcome)
-"""
-
-
-def test_servers_that_share_a_file_take_answers_side_by_side_until_the_round_is_closed(store, tmp_path):
+def test_stores_that_share_a_file_take_answers_side_by_side_until_the_round_is_closed(store, tmp_path):
     store.create(asking(store))
-    command = [sys.executable, "-c", ANSWERING, str(tmp_path / "classes.sqlite3")]
-    servers = [
-        subprocess.Popen([*command, f"server {each}"], cwd=ROOT, stdout=subprocess.PIPE, text=True) for each in range(3)
-    ]
-    until(lambda: len({each.participant[:8] for each in store.answers(CODE, 1)}) == 3)
-    store.change(CODE, put(Phase.CLOSED))
-    closed = {each.participant for each in store.answers(CODE, 1)}
-    printed = [server.communicate()[0].splitlines() for server in servers]
-    assert [lines[-1] for lines in printed] == ["closed"] * 3
-    assert {line for lines in printed for line in lines[:-1]} == closed
+
+    def acknowledged(server: int) -> set[str]:
+        other, kept = SqliteStore(tmp_path / "classes.sqlite3"), set()
+        for number in itertools.count():
+            participant = f"{server}.{number % 90}"
+            if answer(other, participant) != Outcome.KEPT:
+                return kept
+            kept.add(participant)
+
+    with ThreadPoolExecutor(3) as threads:
+        servers = [threads.submit(acknowledged, server) for server in range(3)]
+        until(lambda: len({each.participant[0] for each in store.answers(CODE, 1)}) == 3)
+        store.change(CODE, put(Phase.CLOSED))
+        closed = {each.participant for each in store.answers(CODE, 1)}
+        assert set().union(*(server.result() for server in servers)) == closed

@@ -10,7 +10,6 @@ import pytest
 from support.by_hand import ByHand
 from support.head_rows import word
 from support.lesson_runs import (
-    LANGUAGES,
     SENTENCES,
     again,
     decided,
@@ -39,7 +38,6 @@ from transformer.interpret.what_if.intervention import Zero
 from transformer.model.head_ref import HeadRef
 from transformer.model.transformer import Transformer
 
-ALL = pytest.mark.parametrize("checkpoint", [*LANGUAGES, "reverse"])
 TOKENS = range(1, 4)
 NEAR = 0.1
 SIZES, SAMPLES, KEYS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), 400, 10
@@ -224,14 +222,6 @@ def test_probabilities_without_the_mask_are_those_of_the_model_by_hand():
         assert answer.names["token"] == named(run.trace.target_tokens)[-1]
 
 
-def test_a_row_predicts_the_token_after_the_one_that_it_is_fed():
-    for run, answer in decided("shifted_row"):
-        written = named([run.translator.tokenizer.piece_text(each) for each in run.trace.target_ids])
-        at = written.index(answer.names["fed"])
-        assert written.count(answer.names["fed"]) == 1 and right_of(answer) == written[at + 1]
-        assert answer.names["row"] == at + 1 and len(answer.options) == 4
-
-
 @cache
 def drawn(seed: int, size: int) -> np.ndarray:
     """Return the products of the page's random vectors: [rows, keys]."""
@@ -276,21 +266,16 @@ def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softm
 
 def test_a_quiet_head_is_one_with_a_small_rise():
     ((run, answer),) = decided("quiet_head", TEXT, most=1)
-    model, rises = model_of(run), {}
-    for (kind, layer), stages in model.stages.items():
+    rises = {}
+    for (kind, layer), stages in model_of(run).stages.items():
         for head in range(8):
             without, divided = largest(stages, head, str(kind))
             rises[HeadRef(kind, layer, head)] = without.mean() - divided.mean()
     names = answer.names
     quiet = HeadRef(names["quiet_kind"], names["quiet_layer"], names["quiet_head"])
-    loud = max(rise for head, rise in rises.items() if head.kind == "cross")
     assert rises[quiet] == pytest.approx(min(rises.values()), abs=1e-4) and not answer.done
-    assert rises[HeadRef("cross", names["layer"], names["head"])] == pytest.approx(loud, abs=1e-4)
     for head, rise in rises.items():
-        shown = again(run, "quiet_head", head=head.address)
-        assert abs(rise - 0.05) < 1e-3 or shown.done == (rise < 0.05)
-        words = "less than 1" if rise < 0.005 else f"{100 * rise:.0f}"
-        assert f"by {words} percentage point" in shown.truth or abs(rise * 100 % 1 - 0.5) < 0.05
+        assert abs(rise - 0.05) < 1e-3 or again(run, "quiet_head", head=head.address).done == (rise < 0.05)
     for address in (f"{quiet.kind}.all.1", f"{quiet.kind}.1.0", f"{quiet.kind}.99.1", "x.1.1", str(quiet.kind), ""):
         assert not again(run, "quiet_head", head=address).done
 
@@ -325,17 +310,6 @@ def test_the_row_without_the_part_is_that_of_a_run_without_the_head():
         gap = number(answer.names["run"]) - number(answer.names["predicted"])
         assert abs(gap) > 0.03 or right_of(answer) == "alike"
         assert abs(gap) < 0.07 or right_of(answer) == ("higher" if gap > 0 else "lower")
-
-
-def test_the_head_that_rests_most_gives_most_to_the_end():
-    for run, answer in decided("resting_head"):
-        shares, heads = run.trace.cross[..., -1].astype(float).mean(axis=-1), map(HeadRef.parse, numbers_of(answer))
-        assert numbers_of(answer) == pytest.approx(
-            {head.address: shares[head.layer, head.head] for head in heads}, abs=1e-5
-        )
-        second, first = sorted(numbers_of(answer).values())[-2:]
-        assert first == pytest.approx(shares.max(), abs=1e-5) and first - second > 0.099
-        assert answer.names["resting"].address == right_of(answer)
 
 
 def waves(length: int, d_model: int) -> np.ndarray:
@@ -399,15 +373,14 @@ def test_a_model_without_sines_has_no_question_about_them_and_one_with_a_bias_no
         assert "adds a bias by distance" in outcome_of(run, measure, **arguments)
 
 
-@ALL
-@pytest.mark.parametrize(("pair", "position", "offset"), [(4, 20, 3), (4, 0, 5), (9, 7, 2), (0, 11, 4)])
-def test_the_angle_is_that_between_two_arrows(checkpoint, pair, position, offset):
-    run = run_of(checkpoint, SENTENCES[0])
-    answer = outcome_of(run, "rotation_angle", pair=pair, position=position, offset=offset)
-    table = waves(position + offset + 1, run.translator.model.config.d_model)
-    angles = np.degrees(np.arctan2(table[:, 2 * pair], table[:, 2 * pair + 1]))  # of the clock's hand of each position
-    assert answer.value % 360 == pytest.approx((angles[position + offset] - angles[position]) % 360, abs=1e-3)
-    assert answer.value == pytest.approx(offset * float(answer.names["one"].rstrip("°")), abs=0.1)
+def test_the_angle_is_that_between_two_arrows():
+    for pair, position, offset in ((4, 20, 3), (4, 0, 5), (9, 7, 2), (0, 11, 4)):
+        run = run_of("en-de", SENTENCES[0])
+        answer = outcome_of(run, "rotation_angle", pair=pair, position=position, offset=offset)
+        table = waves(position + offset + 1, run.translator.model.config.d_model)
+        angles = np.degrees(np.arctan2(table[:, 2 * pair], table[:, 2 * pair + 1]))  # of each position's clock hand
+        assert answer.value % 360 == pytest.approx((angles[position + offset] - angles[position]) % 360, abs=1e-3)
+        assert answer.value == pytest.approx(offset * float(answer.names["one"].rstrip("°")), abs=0.1)
 
 
 @pytest.mark.parametrize("pair", [0, 4, 12])
@@ -419,14 +392,3 @@ def test_an_arrow_is_back_where_it_points_the_same_way_after_whole_turns(pair):
         assert f"{np.degrees(turned):,.1f}°" in answer.truth
     for nonsense in ({"offset": "-3"}, {"pair": "x"}, {"pair": "9999"}):
         assert not outcome_of(run_of("en-de", SENTENCES[0], **{"offset": "3", **nonsense}), "turned_around").done
-
-
-@ALL
-def test_of_two_positions_the_nearest_pair_is_most_alike(checkpoint):
-    run = run_of(checkpoint, SENTENCES[0])
-    answer, config = outcome_of(run, "most_alike"), run.translator.model.config
-    table, cosines = waves(config.max_length, config.d_model), {}
-    for option in answer.options:
-        one, other = table[list(map(int, option.label.removeprefix("positions ").split(" and ")))]
-        cosines[option.name] = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-    assert numbers_of(answer) == pytest.approx(cosines, abs=1e-5) and right_of(answer) == max(cosines, key=cosines.get)
