@@ -123,8 +123,6 @@ def test_a_plotly_map_has_its_weights_in_picture_and_numbers_and_its_menu_has_th
     files = take(page, ".st-key-cross_map > .figure_download", "png svg csv npz")
     picture = check_picture(page, files, "cross_map")
     boxes = picture.findall(f".//{SVG}g[@class='cells']/{SVG}rect")
-    places = np.array([[float(box.get("x")), float(box.get("y"))] for box in boxes]).reshape(*weights.shape, 2)
-    assert (np.diff(places[0, :, 0]) > 0).all() and (np.diff(places[:, 0, 1]) > 0).all()
     opaque = np.array([float(box.get("fill-opacity")) for box in boxes])
     assert (np.diff(opaque[weights.ravel().argsort()]) >= -1e-6).all(), "the stronger, the more opaque"
     rows = rows_of(files)
@@ -174,6 +172,10 @@ def test_every_figure_has_a_button_also_after_it_is_drawn_again(page, address):
             "/decoding?decoding_view=beam+search&decoding=beam&beam=3",
             *(".beam_tree .download", "png csv", "beam_tree", "probability"),
         ),
+        (
+            f"/decoding?step={STEP}",
+            *(".candidates .download", "png csv", f"decoding_step_{STEP}", "weight or probability"),
+        ),
         ("/what_if?off=none", ".switches .download", "png csv npz", "head_importance", "loss of log P in nats"),
         ("/training", ".head .download", "png csv npz", "training_update_0", "weight"),
     ],
@@ -208,22 +210,3 @@ def test_one_head_and_all_heads_of_the_explorer(visited, take, trace):
     with np.load(files["npz"], allow_pickle=False) as read:
         np.testing.assert_allclose(read["cross"], trace.cross, atol=1.1e-5)
         assert tuple(read["cross_query_tokens"]) == trace.decoder_input_tokens
-
-
-def test_a_step_of_the_decoding(visited, take, trace):
-    page, now = visited(f"/decoding?step={STEP}"), STEP - 1
-    expect(page.locator(".place")).to_contain_text(f"Step {STEP} of")
-    files = take(page, ".candidates .download", "png csv")
-    check_picture(page, files, f"decoding_step_{STEP}")
-    parts = {}
-    for row in rows_of(files):
-        parts.setdefault(row["what"], []).append(row)
-    candidates = parts["candidate"]
-    assert [row["token"] for row in candidates[:10]] == list(trace.candidate_tokens[now])
-    shares = numbers(candidates[:10], "weight or probability")
-    np.testing.assert_allclose(shares, trace.candidate_probabilities[now], rtol=1e-5)
-    assert [row["token"] for row in candidates if row["taken"] == "yes"] == [trace.target_tokens[now]]
-    earlier_weights = trace.decoder[LAYER, HEAD, now, :STEP]
-    for name, weights in (("cross", trace.cross[LAYER, HEAD, now]), ("masked self", earlier_weights)):
-        read = numbers(parts[f"{name}-attention weight"], "weight or probability")
-        np.testing.assert_allclose(read, weights, atol=1e-5)

@@ -9,10 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.browser import (
     accessibility_problems,
     mount,
-    record_texts,
     send_data,
-    texts_shown,
-    wait_until_idle,
 )
 from support.server import until
 from support.traces import CHECKPOINTS
@@ -75,32 +72,6 @@ def test_a_snapshot_has_its_map_probabilities_and_curves_and_the_link_keeps_it(p
     expect(page.locator(".heads_name")).to_be_visible()
     page.get_by_role("link", name="Training").click()
     expect_snapshot(page, replay, number)
-
-
-def test_the_replay_is_moved_by_keys_by_its_strip_and_by_playing(page, address, replay):
-    last = len(replay.steps) - 1
-    page.goto(link(address, "replay", snapshot=str(replay.steps[10])))
-    expect_snapshot(page, replay, 10)
-    page.get_by_role("button", name="One snapshot forward").press("ArrowRight")
-    expect_snapshot(page, replay, 11)
-    slider(page).press("End")
-    expect_snapshot(page, replay, last)
-    wait_until_idle(page)
-    box = page.locator("canvas.strip").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 17.5 / len(replay.steps), box["y"] + 15)
-    page.mouse.down()
-    expect_snapshot(page, replay, 17)
-    page.mouse.up()
-    page.get_by_label("Speed").select_option("4")
-    player = page.locator("section.player")
-    player.evaluate("player => { player.marked = true; }")
-    record_texts(player, ".play")
-    page.get_by_role("button", name="Play", exact=True).click()
-    expect_snapshot(page, replay, last)
-    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    assert texts_shown(page) == ["Play", "Pause", "Play"]
-    expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
-    assert player.evaluate("player => player.marked"), "drawn again while playing"
 
 
 def growing(replay: TrainingReplay, numbers: list[int], step: int = -1) -> dict:

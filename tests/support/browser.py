@@ -5,7 +5,7 @@ from base64 import b64encode
 from urllib.parse import quote
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Page, TimeoutError, expect
 from support.chromium import PATIENCE
 
 from headlight.components.bundle import FOLDER, bundle, read_parts
@@ -121,28 +121,6 @@ def expect_accessible(page: Page) -> None:
     """Fail with all accessibility problems of the page."""
     problems = accessibility_problems(page)
     assert not problems, "\n".join(problems)
-
-
-_RECORD = """(within, selector) => {
-    const root = within.getRootNode(), texts = window.texts = [];
-    const note = () => {
-        const shown = [...root.querySelectorAll(selector)].filter(each => each.checkVisibility());
-        const text = shown.map(each => each.textContent.trim()).join();
-        if (text && text !== texts.at(-1)) texts.push(text);
-    };
-    note();
-    new MutationObserver(note).observe(root, { childList: true, characterData: true, subtree: true });
-}"""
-
-
-def record_texts(within: Locator, selector: str) -> None:
-    """Record the texts of visible elements from now on, within the component or page that holds `within`."""
-    within.evaluate(_RECORD, selector)
-
-
-def texts_shown(page: Page) -> list[str]:
-    """Return the text at the call of `record_texts`, and those since."""
-    return page.evaluate("window.texts")
 
 
 _BARE = "http://component.test/"

@@ -60,15 +60,15 @@ def decided(measure: str, *more: str, most: int = 4, **arguments: str | int) -> 
 
     The languages take turns.
     """
-    found: list[tuple[Run, Answer]] = []
+    matches: list[tuple[Run, Answer]] = []
     for at, text in enumerate((*SENTENCES, *more)):
         run = run_of(LANGUAGES[at % 2], text)
         answer = outcome_of(run, measure, **arguments)
-        found += [(run, answer)] if isinstance(answer, Answer) else []
-        if len(found) == most:
+        matches += [(run, answer)] if isinstance(answer, Answer) else []
+        if len(matches) == most:
             break
-    assert found, measure
-    return found
+    assert matches, measure
+    return matches
 
 
 def again(run: Run, measure: str, **address: str) -> Answer | str:
