@@ -4,48 +4,33 @@ import gzip
 import json
 import math
 import os
-import subprocess
-import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from support.server import ROOT
 
 from transformer.checkpoint import load_checkpoint
 from transformer.config import load_experiment
 from transformer.data.pairs import read_pairs
-from transformer.errors import CheckpointError, ConfigError
+from transformer.errors import CheckpointError, ConfigError, UserError
+from transformer.exchange.layout import read_weights
+from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import read_minimal_pairs
 from transformer.untrusted import MEGABYTE, parse_json, read_regular, read_toml
 
-# Reads a file; prints the refusal and the growth of memory in MB.
-MEASURE = """
-import resource, sys
-from pathlib import Path
-from transformer.errors import UserError
-from transformer.checkpoint import load_checkpoint
-from transformer.data.pairs import read_pairs
-from transformer.interpret.trace import Trace
-from transformer.exchange.layout import read_weights
-kilobyte = 1 if sys.platform == "linux" else 1024
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    {call}(Path(sys.argv[1]))
-except UserError as error:
-    print(error)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // (1024 * kilobyte))
-"""
 
-
-def refused(call: str, path: Path) -> tuple[str, int]:
-    """Read a file in a new process; return its refusal and the growth of memory in MB."""
-    command = [sys.executable, "-c", MEASURE.format(call=call), str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert not done.stderr, done.stderr
-    sentence, megabytes = done.stdout.splitlines()
-    return sentence, int(megabytes)
+def refused(read: Callable[[Path], object], path: Path) -> tuple[str, float]:
+    """Read a file; return its refusal and the most memory that Python and NumPy had for it, in MB."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError) as refusal:
+            read(path)
+        return str(refusal.value), tracemalloc.get_traced_memory()[1] / MEGABYTE
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +113,7 @@ def test_a_trace_that_would_fill_the_memory_is_refused_by_what_its_headers_say(t
     arrays["cross"] = np.zeros((3, 100 * MEGABYTE // (4 * 3 * math.prod(cells)), *cells), dtype=np.float32)
     np.savez_compressed(path, **arrays)
     assert path.stat().st_size < MEGABYTE
-    sentence, megabytes = refused("Trace.load", path)
+    sentence, megabytes = refused(Trace.load, path)
     assert sentence == f"{path} is no trace: it would unpack to more than 64 MB."
     assert megabytes < 30
 
@@ -136,7 +121,7 @@ def test_a_trace_that_would_fill_the_memory_is_refused_by_what_its_headers_say(t
 def test_a_corpus_that_unpacks_to_a_hundred_times_its_size_is_refused(tmp_path):
     path = tmp_path / "pairs.tsv.gz"
     path.write_bytes(gzip.compress((b"a" * 1000 + b"\n") * (66 * 1024), compresslevel=6))
-    sentence, megabytes = refused("read_pairs", path)
+    sentence, megabytes = refused(read_pairs, path)
     assert sentence == f"The corpus {path} cannot be read: it unpacks to more than 64 MB."
     assert megabytes < 30
     path.write_bytes(gzip.compress(b"a\tb\n" * 100_000))
@@ -146,5 +131,5 @@ def test_a_corpus_that_unpacks_to_a_hundred_times_its_size_is_refused(tmp_path):
 def test_pickled_weights_that_are_larger_than_their_file_are_refused(tmp_path):
     path = tmp_path / "pytorch_model.bin"
     torch.save({"a": torch.zeros(1).expand(2**30)}, path)
-    sentence, megabytes = refused("read_weights", tmp_path)
+    sentence, megabytes = refused(read_weights, tmp_path)
     assert sentence == f"{path} has tensors that are larger than what it holds of them." and megabytes < 30

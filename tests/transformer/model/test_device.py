@@ -14,37 +14,30 @@ from transformer.model.device import PRIMITIVE_CACHE, choose_device
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture
-def machine(monkeypatch):
-    """Return a function that makes a machine with two CUDA cards, with MPS, or with neither."""
-
-    def make(kind: str = "", variable: str | None = None) -> None:
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: kind == "cuda")
-        monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: kind == "mps")
-        monkeypatch.delenv("HEADLIGHT_DEVICE", raising=False)
-        if variable is not None:
-            monkeypatch.setenv("HEADLIGHT_DEVICE", variable)
-
-    return make
+def set_machine(monkeypatch, kind: str, variable: str = "") -> None:
+    """Make a machine with two CUDA cards, with MPS, or with neither; variable: the device named in the environment."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: kind == "cuda")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: kind == "mps")
+    monkeypatch.setenv("HEADLIGHT_DEVICE", variable)
 
 
-def test_the_argument_comes_first_then_the_variable_then_the_best_device(machine):
+def test_the_argument_comes_first_then_the_variable_then_the_best_device(monkeypatch):
     for kind, expected in (("cuda", "cuda"), ("mps", "mps"), ("", "cpu")):
-        machine(kind, "")
+        set_machine(monkeypatch, kind)
         assert choose_device() == torch.device(expected)
-    machine("cuda", "cpu")
+    set_machine(monkeypatch, "cuda", "cpu")
     assert (choose_device(), choose_device("cuda:1")) == (torch.device("cpu"), torch.device("cuda:1"))
     with pytest.raises(DeviceError, match="this machine has 2"):
         choose_device("cuda:2")
 
 
 @pytest.mark.parametrize("name", ["abacus", "cuda:x", "cuda:-1", "🙂", "cuda:99999999999", "cuda", "mps", "meta"])
-def test_an_unknown_or_missing_device_is_refused_by_its_name(machine, name):
-    for arguments in (("", None), ("", name)):
-        machine(*arguments)
+def test_an_unknown_or_missing_device_is_refused_by_its_name(monkeypatch, name):
+    for variable, argument in (("", name), (name, None)):
+        set_machine(monkeypatch, "", variable)
         with pytest.raises(DeviceError, match=f"'{name}'"):
-            choose_device(None if arguments[1] else name)
+            choose_device(argument)
 
 
 # Convolutions are what PyTorch gives to oneDNN on any x86 processor; oneDNN logs each operation as a hit or a miss.
