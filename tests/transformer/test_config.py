@@ -7,13 +7,7 @@ import pytest
 from support.models import small_config
 from support.tiny import tiny_experiment, write_toml
 
-from transformer.config import (
-    ModelConfig,
-    ReplayConfig,
-    TokenizerConfig,
-    TrainingConfig,
-    load_experiment,
-)
+from transformer.config import ModelConfig, ReplayConfig, TokenizerConfig, TrainingConfig, load_experiment
 from transformer.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]

@@ -10,13 +10,7 @@ from transformer.corpus.alignment.aligners import Aligner, AlignmentCounts, Meth
 from transformer.corpus.alignment.gold import GoldSet, parse_links, read_gold
 from transformer.corpus.alignment.links import Reading
 from transformer.corpus.alignment.measure import measure_alignment
-from transformer.corpus.alignment.table import (
-    find_alignment,
-    load_alignment,
-    save_alignment,
-    standard_errors,
-    tabulate,
-)
+from transformer.corpus.alignment.table import find_alignment, load_alignment, save_alignment, standard_errors, tabulate
 from transformer.errors import CheckpointError, DataError
 
 GOLD = GoldSet("tiny", tuple(tiny_gold(7, 4)))

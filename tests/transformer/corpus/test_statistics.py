@@ -11,13 +11,7 @@ from transformer.arrays import entropy
 from transformer.corpus.atlas.atlas import BINS, FIFTHS
 from transformer.corpus.atlas.batch import Recorded, Vocabulary, record_batch
 from transformer.corpus.atlas.drawing import choose
-from transformer.corpus.atlas.statistics import (
-    MEASURES,
-    SHOWN_LENGTHS,
-    Settings,
-    Statistics,
-    statistics,
-)
+from transformer.corpus.atlas.statistics import MEASURES, SHOWN_LENGTHS, Settings, Statistics, statistics
 from transformer.data.batching import Example, make_examples
 from transformer.interpret.head_patterns import confidences, is_punctuation
 from transformer.model.names import AttentionKind

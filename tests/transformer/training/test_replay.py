@@ -19,12 +19,7 @@ from transformer.config import ReplayConfig
 from transformer.errors import CheckpointError, ConfigError
 from transformer.files import load_checksummed
 from transformer.model.names import AttentionKind
-from transformer.training.replay import (
-    REPLAY_FILE,
-    TrainingReplay,
-    load_replay,
-    snapshot_steps,
-)
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay, snapshot_steps
 from transformer.training.replay_recorder import ReplayRecorder
 from transformer.training.trainer import train
 from transformer.translator import Translator
