@@ -139,21 +139,14 @@ def test_means_and_their_standard_errors_are_those_of_the_sentences(shipped, alo
 
 
 def test_the_strongest_are_the_most_confident_sentences(shipped, alone, counted):
-    kind = AttentionKind.CROSS
-    examples = {tuple(part.examples[0].source): part for part in alone}
-    shown = [
-        part
-        for part in examples.values()
-        if all(len(ids) in SHOWN_LENGTHS for ids in (part.examples[0].source, part.examples[0].target[1:]))
-    ]
+    kind, certain = AttentionKind.CROSS, {}
+    for part in alone:
+        (example,) = part.examples
+        if len(example.source) in SHOWN_LENGTHS and len(example.target) - 1 in SHOWN_LENGTHS:
+            certain[example.source] = confidences(maps_of(kind, part), keys_of(kind, example, shipped.tokenizer))
     for head in (0, 11, 23):
-        keys = [keys_of(kind, part.examples[0], shipped.tokenizer) for part in shown]
-        certain = [
-            float(confidences(maps_of(kind, part)[head], names)) for part, names in zip(shown, keys, strict=True)
-        ]
-        best = np.argsort(-np.array(certain))[: SETTINGS.strongest]
-        sampled = [counted.ids[key][0] for _, key in counted.kinds[kind].strongest[head]]
-        assert sampled == [tuple(shown[each].examples[0].source) for each in best]
+        best = sorted(certain, key=lambda source: -certain[source][head])[: SETTINGS.strongest]
+        assert [tuple(counted.ids[key][0]) for _, key in counted.kinds[kind].strongest[head]] == list(map(tuple, best))
 
 
 def test_examples_of_a_fifth_have_its_confidences(counted):

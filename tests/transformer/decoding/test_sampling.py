@@ -122,16 +122,6 @@ def test_the_length_limit_is_the_sources_and_a_margin_within_the_models_position
     assert not any(one.finished for one in results)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_translation_begins_with_its_prefix(model, strategy):
-    sources, prefixes = random_sources(4, 9, 7), [[7, 8, 9], [], [30]]
-    for prefix, results in zip(prefixes, decode(model, sources, strategy, prefixes), strict=True):
-        assert list(results.ids[: len(prefix)]) == prefix
-        assert len(results.ids) > len(prefix)
-    ended = decode(model, random_sources(5), strategy, [[9, END]])[0]
-    assert ended.ids == (9, END) and ended.finished
-
-
 def test_the_seed_alone_decides_and_the_global_random_state_stays(model):
     sources, before = random_sources(5, 9, 12), torch.get_rng_state()
     one, same = (decode(model, sources, Sampling(seed=3)) for _ in range(2))
