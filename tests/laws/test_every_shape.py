@@ -1,4 +1,4 @@
-"""Laws that hold in every shape of model: each choice of positions, norm and the rest with each two others."""
+"""Laws that hold in every shape of model: each choice of positions, norm and the rest with each other one."""
 
 import itertools
 import random
@@ -90,28 +90,13 @@ class Case:
         return float(sum(scores[step, id] for step, id in enumerate(ids) if step >= len(self.prefix)))
 
 
-def triples(shape: dict) -> set[tuple]:
-    """Return each three choices of a shape."""
-    return set(itertools.combinations(shape.items(), 3))
-
-
 def shapes() -> list[dict]:
-    """Return shapes in which every three choices of different fields meet: of random ones those with most that is new.
-
-    But for a matrix of its own beside an output projection of its own, which the configuration refuses.
-    """
-    fields, draw, result, met = SHAPES, random.Random(1), [], set()
-    remaining = {
-        triple
-        for three in itertools.combinations(fields.items(), 3)
-        for triple in itertools.product(*([(name, value) for value in values] for name, values in three))
-        if not REFUSED.issubset(triple)
-    }
-    while met < remaining:
-        some = ({name: draw.choice(values) for name, values in fields.items()} for _ in range(30))
-        allowed = (each for each in some if not REFUSED.issubset(each.items()))
-        result.append(max(allowed, key=lambda each: len(triples(each) - met)))
-        met |= triples(result[-1])
+    """Return random shapes in which every two choices of different fields meet, without those that are refused."""
+    draw, choices = random.Random(1), [(name, value) for name, values in SHAPES.items() for value in values]
+    drawn = [{name: draw.choice(values) for name, values in SHAPES.items()} for _ in range(90)]
+    result = [shape for shape in drawn if not REFUSED.issubset(shape.items())]
+    pairs = {pair for pair in itertools.combinations(choices, 2) if pair[0][0] != pair[1][0] and set(pair) != REFUSED}
+    assert pairs == {pair for shape in result for pair in itertools.combinations(shape.items(), 2)}
     return result
 
 

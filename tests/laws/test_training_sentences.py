@@ -4,7 +4,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from headlight.views.training import live_content
 from transformer.toy.jobs import JobView
@@ -28,18 +27,16 @@ def test_texts_of_task_and_model():
     assert "at most 3.54·10⁻³" in live_content.model_text(_SETTINGS), "0.4 / sqrt(64 x 200)"
 
 
-@pytest.mark.parametrize(
-    "state, status, position, shown",
-    [
-        ("waiting", None, 3, "Place 3"),
-        ("running", _UNDER_WAY, 0, "20.0 updates per second: of 90 held-out sequences it writes 50 %"),
-        ("done", _LEARNED, 0, "after 575 updates, in 18 seconds: of 500 held-out sequences it writes 99.2 %"),
-        ("done", _FAILED, 0, "Not learned after 2,000 updates (70 seconds): of 90 held-out sequences it writes 37 %"),
-        ("stopped", replace(_UNDER_WAY, update=1), 0, "after 1 update."),
-    ],
-)
-def test_the_state_of_a_run_has_its_numbers(state, status, position, shown):
-    assert shown in live_content.state_text(_view(state, status, position))
+def test_the_state_of_a_run_has_its_numbers():
+    states = {
+        "Place 3": _view("waiting", None, 3),
+        "20.0 updates per second: of 90 held-out sequences it writes 50 %": _view("running", _UNDER_WAY),
+        "after 575 updates, in 18 seconds: of 500 held-out sequences it writes 99.2 %": _view("done", _LEARNED),
+        "Not learned after 2,000 updates (70 seconds): of 90 held-out sequences it writes 37 %": _view("done", _FAILED),
+        "after 1 update.": _view("stopped", replace(_UNDER_WAY, update=1)),
+    }
+    for shown, view in states.items():
+        assert shown in live_content.state_text(view)
 
 
 def test_the_time_left_is_that_to_the_limit_and_two_runs_are_compared_when_both_are_over():
@@ -58,12 +55,12 @@ def test_the_time_left_is_that_to_the_limit_and_two_runs_are_compared_when_both_
         assert live_content.comparison([first, ("constant", _view(state, status))]) is None
 
 
-def test_the_head_that_reads_the_symbol_to_be_written_and_the_update_since_which_it_does():
-    positions, weights = Task.SORT.positions("baca"), np.random.default_rng(2).random((6, 2, 4, 5, 5))
+def test_the_head_that_reads_the_symbol_to_be_written_and_the_update_since_which_it_does(random):
+    positions, weights = Task.SORT.positions("baca"), random.random((6, 2, 4, 5, 5))
     weights[3:, 1, 2, range(4), [3, 1, 0, 2]] = 2  # a a b c stand at places 1 or 3, 3 or 1, 0, 2
-    steps = np.array([0, 10, 20, 1500, 1600, 1700])
-    replay = TrainingReplay(steps, (SimpleNamespace(cross=weights),), np.empty((0, 2)), np.empty((0, 2)), "exact match")
-    finding = live_content.reading_story(replay, positions)
+    steps, none = np.array([0, 10, 20, 1500, 1600, 1700]), np.empty((0, 2))
+    replay = TrainingReplay(steps, (SimpleNamespace(cross=weights),), none, none, "exact match")
     before = sum(int(weights[0, 1, 2, row].argmax()) in keys for row, keys in enumerate(positions))
-    expected = {"reader": (1, 2), "hits": 4, "symbols": 4, "last": 1700, "begin": 0, "begin_hits": before}
-    assert {name: finding[name] for name in expected} == expected and finding["since"] == 1500
+    expected = {"reader": (1, 2), "hits": 4, "last": 1700, "begin": 0, "begin_hits": before, "since": 1500}
+    finding = live_content.reading_story(replay, positions)
+    assert {name: finding[name] for name in expected} == expected

@@ -2,58 +2,40 @@
 
 import numpy as np
 import pytest
-from support.head_rows import word
-from support.texts import SENTENCES
-from support.traces import odd_traces, trace_of, translator
+from support.traces import made_map, made_trace
 
-from headlight.plots.names import head_name
 from headlight.views.home.content import least_probable_token, strongest_reading
-from transformer import Sampling
-from transformer.interpret.trace import attention_map
+
+NAMES = ("<pad>", "▁a", "<s>", "</s>", *(f"▁{letter}" for letter in "bcdefghij"))
 
 
-@pytest.fixture(scope="module")
-def greedy():
-    return [trace_of("en-de", text) for text in SENTENCES[:36:4]]
-
-
-def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_was_not_chosen(greedy):
-    never = {translator().tokenizer.pad_id, translator().tokenizer.begin_id}
-    drawn = [translator().trace(one.source_text, strategy=Sampling(1.5, seed=3)) for one in greedy[:4]]
-    forced = [translator().trace(one.source_text, prefix=(int(one.candidate_ids[0][-1]),)) for one in greedy[:4]]
-    for trace in (*greedy, *drawn, *forced, *odd_traces()):
+def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_was_not_chosen(random):
+    for forced in (0, 1, 2) * 50:
+        chances = random.dirichlet(np.ones(len(NAMES)), 3)
+        ids, best = random.integers(3, len(NAMES), 3), np.argsort(-chances, axis=1)
+        chosen = chances[range(3), ids]
+        trace = made_trace(
+            num_forced=forced,
+            target_ids=tuple(ids.tolist()),
+            target_probabilities=chosen,
+            target_ranks=1 + (chances > chosen[:, None]).sum(axis=1),
+            candidate_ids=best[:, :6],
+            candidate_probabilities=np.take_along_axis(chances, best[:, :6], axis=1),
+            candidate_tokens=tuple(tuple(NAMES[id] for id in row) for row in best[:, :6]),
+        )
         finding = least_probable_token(trace)
-        step, chosen = finding["token"].position, [float(each) for each in trace.target_probabilities]
-        assert step >= trace.num_forced and chosen[step] == min(chosen[trace.num_forced :]) == finding["chance"]
-        better = sum(float(each) > chosen[step] for each in trace.candidate_probabilities[step])
-        assert finding["rank"] == better + 1 if better < 10 else finding["rank"] > 10
-        assert ("runner_up" in finding) == (finding["rank"] == 1)
-        row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
-        others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
-        other = max(others, key=others.get)
-        assert finding["other"] == translator().tokenizer.piece_text(other)
-        assert finding["other_chance"] == pytest.approx(others[other])
+        step = finding["token"].position
+        assert step >= forced and chosen[step] == min(chosen[forced:]) == finding["chance"]
+        never = {0, 2}  # padding, and the begin of sentence
+        others = [id for id in best[step] if id != ids[step] and id not in never]
+        assert finding["other"] == NAMES[others[0]] and finding["other_chance"] == chances[step, others[0]]
+        rank = 1 + sum(chances[step, id] > chosen[step] for id in range(len(NAMES)))
+        assert finding["rank"] == rank and ("runner_up" in finding) == (rank == 1)
 
 
-def test_the_weight_named_is_the_largest_between_two_words(greedy):
-    named = 0
-    for trace in (*greedy, odd_traces()[0]):
-        layers, heads = trace.cross.shape[:2]
-        for layer, head in [(0, 0), (layers - 1, heads - 1), (layers - 1, None), (None, 0), (None, None)]:
-            finding = strongest_reading(attention_map(trace, "cross", layer, head, "predicted"))
-            chosen = trace.cross.astype(np.float64)
-            chosen = chosen if layer is None else chosen[layer : layer + 1]
-            chosen = (chosen if head is None else chosen[:, head : head + 1]).mean(axis=(0, 1))
-            weights = {
-                (row, column): chosen[row, column]
-                for row, out in enumerate(trace.target_tokens)
-                for column, key in enumerate(trace.source_tokens)
-                if word(out) and word(key)
-            }
-            assert (finding is None) == (not weights)
-            if finding:
-                weight = weights[finding["row"].position, finding["key"].position]
-                assert weight >= max(weights.values()) - 1e-6 and finding["weight"] == pytest.approx(weight, abs=1e-6)
-                assert finding["head"] == head_name(layer, head, layers, heads)
-                named += 1
-    assert named > 30
+def test_the_weight_named_is_the_largest_between_two_words():
+    weights = [[0.1, 0.2, 0.1, 0.6, 0], [0, 0.3, 0, 0.1, 0.6], [0.9, 0, 0, 0, 0.1]]
+    finding = strongest_reading(made_map(weights, row_label="predicted"))
+    numbers = finding["row"].position, finding["key"].position, finding["weight"]
+    assert numbers == pytest.approx((1, 1, 0.3)) and finding["head"] == "layer 2, head 1"
+    assert strongest_reading(made_map([[0, 0, 0, 0.5, 0.5]] * 3, keys=["</s>"] * 5)) is None

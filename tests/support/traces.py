@@ -1,25 +1,21 @@
 """Traces of shipped checkpoints, computed once per test run, and traces with chosen numbers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-import torch
-from support.models import small_config
 from support.texts import SENTENCES
 
 from headlight.app.results import CheckpointFiles
 from headlight.lessons.export import write_rounded
 from headlight.plots.tokens import shown_tokens
-from transformer.checkpoint import Checkpoint, load_checkpoint
+from transformer.checkpoint import load_checkpoint
 from transformer.exchange.int8 import round_weights
 from transformer.interpret.attention_block import Stages, record_stages
 from transformer.interpret.residual import ResidualStream, record_residual_stream
 from transformer.interpret.trace import AttentionMap, RowLabel, Trace
 from transformer.model.names import AttentionKind
-from transformer.model.transformer import Transformer
 from transformer.translator import Translator
 
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
@@ -70,16 +66,6 @@ def translator() -> Translator:
 def traces() -> tuple[Trace, ...]:
     """Every sentence with its greedy translation, as the pages show it."""
     return tuple(replayed(translator(), text) for text in SENTENCES)
-
-
-@cache
-def odd_traces() -> tuple[Trace, ...]:
-    """Translations by a random model with one layer, one head and no positions; the second's first token is given."""
-    torch.manual_seed(1)
-    tokenizer, shape = translator().tokenizer, {"num_encoder_layers": 1, "num_decoder_layers": 1, "num_heads": 1}
-    model = Transformer(small_config(vocab_size=translator().model.config.vocab_size, positions="none", **shape))
-    trace = Translator(Checkpoint(model.eval(), tokenizer)).trace("I love my teacher.")
-    return trace, replace(trace, num_forced=1)
 
 
 def replayed(translator: Translator, text: str) -> Trace:

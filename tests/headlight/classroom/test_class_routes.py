@@ -110,6 +110,9 @@ def test_a_typed_code_leads_to_its_class_and_an_unknown_one_to_a_sentence(phone,
     for path, sentence in (
         ("/22222", "There is no class 22222"),
         ("/%3Cb%3Ex", "A code has five letters"),
+        (f"/{code}%00", "A code has five letters"),
+        ("/%FF%E2%80%83", "A code has five letters"),
+        ("/" + "x" * 5000, "A code has five letters"),
         (f"/{code}/", "There is no such page"),
         ("/a/b/c", "There is no such page"),
     ):

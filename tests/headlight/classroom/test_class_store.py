@@ -15,7 +15,6 @@ from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import (
     LASTS,
     MOST_CLASSES,
-    MOST_PARTICIPANTS,
     REMEMBERED,
     Answer,
     Classroom,
@@ -103,19 +102,6 @@ def test_a_failed_or_empty_change_leaves_the_class_and_no_change_of_many_at_once
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: store.change(CODE, put(Phase.LOBBY)), range(80)))
     assert store.read(CODE).version == 1 + 80
-
-
-def test_a_full_or_locked_class_goes_on_with_its_participants(store):
-    store.create(asking(store))
-    for number in range(MOST_PARTICIPANTS):
-        assert store.admit(CODE, f"p{number}") == Outcome.KEPT
-    for outcome, participant in ((Outcome.FULL, "p7"), (Outcome.LOCKED, "p8")):
-        assert store.admit(CODE, "late") == answer(store, "late") == outcome
-        assert store.admit(CODE, participant) == answer(store, participant) == Outcome.KEPT
-        store.change(CODE, lambda old: replace(old, locked=True))
-    assert [each.participant for each in store.answers(CODE, 1)] == ["p7", "p8"]
-    assert [store.answer_of(CODE, 1, each) for each in ("p7", "p9")] == ["0", None]
-    assert store.admit("NONE2", "p8") == answer(store, "p8", code="NONE2") == Outcome.NO_CLASS
 
 
 def test_participants_are_counted_since_a_moment(store, clock):

@@ -10,7 +10,6 @@ from support.by_hand import hiding, hiding_earlier, log_probabilities
 from support.head_rows import word
 from support.lesson_runs import (
     SENTENCES,
-    again,
     decided,
     named,
     numbers_of,
@@ -98,25 +97,6 @@ def test_the_tokens_after_a_forced_one_are_those_of_the_model():
         assert right_of(answer) == expected
         assert all(f"“{run.translator.tokenizer.decode(ids)}”" in answer.truth for ids in (now, free))
     assert len(kinds) >= 2
-
-
-def spoken(text: str) -> int:
-    return sum(any(map(str.isalnum, each)) for each in text.split())
-
-
-def test_a_translation_is_longer_when_it_has_more_words_than_the_models_own():
-    outcomes = set()
-    for run, _ in decided("longer_translation", most=2):
-        trace, model, decoded = run.trace, run.translator.model, run.translator.tokenizer.decode
-        for step, candidate in ((at, int(each)) for at in range(3) for each in trace.candidate_ids[at][:3]):
-            prefix = [*trace.target_ids[:step], candidate]
-            now = decoded(list(decode(model, [list(trace.source_ids)], Greedy(), [prefix])[0].ids))
-            answer = again(run, "longer_translation", prefix=".".join(map(str, prefix)))
-            outcomes.add(answer.done)
-            assert answer.done == (spoken(now) > spoken(trace.target_text)) and f"“{now}”" in answer.truth
-    assert outcomes == {True, False}
-    for nonsense in ("", "x", "0", "99999", "1.2.3.4.", "7" * 40):
-        assert not again(run, "longer_translation", prefix=nonsense).done
 
 
 def lost_without(run: Run, step: int, against: int | None = None) -> np.ndarray:
@@ -220,6 +200,11 @@ def test_a_word_is_whole_if_it_begins_and_ends():
         assert is_whole_word(tokens.split(), at)
     for at, tokens in ((1, "▁Freund es ."), (0, "▁es sen ."), (0, "▁j ' ai"), (0, "▁vis - tu")):
         assert not is_whole_word(tokens.split(), at)
+
+
+def test_a_translation_is_not_longer_with_a_prefix_that_cannot_be_read():
+    for nonsense in ("", "x", "0", "99999", "1.2.3.4.", "7" * 40):
+        assert not outcome_of(run_of("en-de", SENTENCES[0], prefix=nonsense), "longer_translation").done
 
 
 def test_a_model_that_is_sure_of_every_token_leaves_no_choice():

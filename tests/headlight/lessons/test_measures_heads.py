@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.by_hand import by_hand, hiding, log_probabilities, loss_under, stays, without_heads, written
 from support.head_rows import Head, mark, word
-from support.lesson_runs import LANGUAGES, SENTENCES, again, decided, named, numbers_of, outcome_of, right_of, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, named, numbers_of, outcome_of, right_of, run_of
 
 from headlight.lessons.answer import Run
 from headlight.lessons.measures import alignment
@@ -245,15 +245,3 @@ def test_heads_that_change_a_translation_or_are_missed_do_so_by_hand():
         assert numbers_of(answer) == pytest.approx(losses, abs=1e-3) and first >= max(second + NEAR_NATS - 1e-4, 0.99)
         assert right_of(answer) == answer.names["off"].address
         assert {each.kind for each in heads} == {"encoder", "decoder", "cross"}
-
-
-def test_heads_off_break_a_translation_when_another_one_is_written_by_hand():
-    """The measure's own heads do it together and not before."""
-    for run, fresh in decided("break_with_few", "I think that he has never read this book.", most=2):
-        enough = fresh.names["off"].split("-")
-        assert not fresh.done and len(enough) == fresh.names["least"] > 1
-        for count in range(1, len(enough) + 1):
-            heads = [HeadRef.parse(each) for each in enough[:count]]
-            off = without_heads(*((head.kind, head.layer, head.head) for head in heads))
-            answer = again(run, "break_with_few", off="-".join(enough[:count]))
-            assert answer.done == (not stays(run, off)) == (count == len(enough))
