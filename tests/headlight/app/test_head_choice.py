@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from support.pages import ROOT, fact_array, open_page, payload
+from support.traces import trace_of
 
 from headlight.app import results
-from transformer import Translator
 from transformer.corpus.head_roles import plainest_head
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map
@@ -108,15 +108,10 @@ def test_the_first_head_of_another_page_is_no_choice():
 
 
 def test_another_checkpoint_begins_with_its_own_head_and_replaces_one_that_it_does_not_have():
-    app = open_map()
-    app.selectbox(key="checkpoint_list").select("en-fr").run()
-    assert app.query_params["checkpoint"] == "en-fr"
-    roles, trace = results.roles(results.checkpoint("en-fr")), Translator.load("en-fr", "cpu").trace(SENTENCE)
-    assert chosen(app) == labels(plainest_head(trace, "cross", roles))
-    app = open_map(head="cross.3.8")
-    app.text_input(key="text").input("a b c d").run()
+    app = open_map(head="cross.3.8", text="a b c d")
     app.selectbox(key="checkpoint_list").select("reverse").run()
-    assert not app.exception and chosen(app)[0] != "3"
+    roles, trace = results.roles(results.checkpoint("reverse")), trace_of("reverse", "a b c d")
+    assert not app.exception and chosen(app) == labels(plainest_head(trace, "cross", roles))
 
 
 def test_without_roles_a_page_begins_with_the_most_confident_head(monkeypatch, shipped):

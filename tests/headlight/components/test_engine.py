@@ -3,7 +3,6 @@
 import random
 import re
 from collections.abc import Callable
-from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -64,30 +63,24 @@ def drawn_shapes() -> list[dict]:
     return shapes
 
 
-@cache
-def shipped(name: str) -> tuple[Checkpoint, tuple[dict, bytes]]:
-    """A shipped checkpoint with the weights that the engine computes with, packed before."""
-    checkpoint = load_checkpoint(ROOT / "checkpoints" / name)
+def shipped(name: str, number: int) -> tuple[Checkpoint, tuple[dict, bytes], list[str]]:
+    """Return a checkpoint with the engine's rounded weights, the packed weights, and sources of its samples."""
+    folder = ROOT / "checkpoints" / name
+    checkpoint, lines = load_checkpoint(folder), (folder / "samples.tsv").read_text("utf-8").splitlines()
     packed = pack(checkpoint)
     round_weights(checkpoint.model)
-    return checkpoint, packed
-
-
-def sentences(name: str, number: int) -> list[str]:
-    """Sources of a checkpoint's samples."""
-    lines = (ROOT / "checkpoints" / name / "samples.tsv").read_text("utf-8").splitlines()
-    return [line.split("\t")[0] for line in random.Random(7).sample(lines, number)]
-
-
-def ask(dialogue: Dialogue, name: str, kernel: str, *question: object) -> Callable[..., None]:
-    return dialogue.question(name, kernel, question)
+    return checkpoint, packed, [line.split("\t")[0] for line in random.Random(7).sample(lines, number)]
 
 
 def compare(
-    ask: Callable[..., Callable[..., None]], model: Transformer, source: Ids, target: Ids, *, is_changed: bool
+    dialogue: Dialogue, name: str, kernel: str, passes: tuple[Transformer, Ids, Ids], *, is_changed: bool
 ) -> None:
-    """Replay `target` and decode; with `is_changed` also with heads off, source words hidden, and a prefix."""
-    source, target = list(source), list(target)
+    """Replay a target and decode; with `is_changed` also with heads off, source words hidden, and a prefix."""
+    model, source, target = passes[0], list(passes[1]), list(passes[2])
+
+    def ask(*question: object) -> Callable[..., None]:
+        return dialogue.question(name, kernel, question)
+
     forced = target[: model.config.num_forced]
     ask("logits", source, target)(same_logits, model, source, target)
     ask("decode", source, {"prefix": forced})(same_greedy, model, source, forced)
@@ -114,27 +107,26 @@ def test_every_shape_of_model_computes_as_in_pytorch(tmp_path):
         model, name = small_model(number, dropout=0.0, **shape), f"small{number}"
         dialogue.models[name] = pack_weights(model)
         round_weights(model)
-        compare(partial(ask, dialogue, name, KERNELS[number % 2]), model, SOURCE, TARGET, is_changed=True)
+        compare(dialogue, name, KERNELS[number % 2], (model, SOURCE, TARGET), is_changed=True)
     dialogue.hold(tmp_path)
 
 
-@pytest.mark.parametrize(("name", "number"), [("en-de", 20), ("reverse", 4)])
+@pytest.mark.parametrize(("name", "number"), [("en-de", 8), ("reverse", 4)])
 def test_the_shipped_models_compute_as_in_pytorch(name, number, tmp_path):
-    checkpoint, packed = shipped(name)
+    checkpoint, packed, sentences = shipped(name, number)
     dialogue, model = Dialogue(), checkpoint.model
     dialogue.models[name] = packed
-    for index, text in enumerate(sentences(name, number)):
+    for index, text in enumerate(sentences):
         source = source_ids(checkpoint.tokenizer, text)
-        target = greedy_ids(model, source)
-        compare(partial(ask, dialogue, name, KERNELS[index % 2]), model, source, target, is_changed=index < 2)
+        passes = model, source, greedy_ids(model, source)
+        compare(dialogue, name, KERNELS[index % 2], passes, is_changed=index < 2)
     dialogue.hold(tmp_path)
 
 
 def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
-    checkpoint, packed = shipped("en-de")
+    checkpoint, packed, (text,) = shipped("en-de", 1)
     dialogue, translator = Dialogue(), Translator(checkpoint)
     dialogue.models["en-de"] = packed
-    text, *_ = sentences("en-de", 3)
 
     def same_trace(answer, options):
         expected = translator.trace(text, **options)
@@ -159,7 +151,6 @@ def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
     for error, source, options in (
         (EmptyTextError, "\u200b \ufeff", {}),
         (TooLongError, "a " * 200, {}),
-        (TooLongError, "a" * 9000, {}),
         (EmptyTextError, text, {"target": "\n"}),
         (TooLongError, text, {"prefix": "x " * 140}),
     ):

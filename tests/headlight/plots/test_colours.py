@@ -45,6 +45,12 @@ def test_style_sheets_and_canvases_have_the_colours_of_the_figures():
     def rgb(colour):
         return ", ".join(re.findall(r"\d+", palette.see_through(colour, 1) if colour[0] == "#" else colour)[:3])
 
+    none, half = (re.search(rf"{name} = \[\.\.\.WEIGHT, ([\d.]+)\]", code)[1] for name in ("NONE", "HALF"))
+    for share, opacity, (at, colour) in zip((0.0, 0.5), (none, half), palette.WEIGHT_SCALE, strict=False):
+        assert (at, colour) == (share, f"rgba({parts['weight']}, {opacity})")
+    for theme in PAGES:
+        full = re.search(rf"{theme}: \[NONE, HALF, \[([\d, ]+)\]", code)[1]
+        np.testing.assert_allclose(shares_of(palette.THEMES_STRONGEST, theme), shares_of(f"rgba({full})"))
     names = {"weight": "BLUE", "probability": "PROBABILITY", "positive": "POSITIVE", "negative": "NEGATIVE"}
     for name, colour in (names | {"changed": "CHANGED"}).items():
         assert parts[name] == rgb(getattr(palette, colour))
@@ -54,7 +60,7 @@ def test_style_sheets_and_canvases_have_the_colours_of_the_figures():
     assert [rgb(scale[at][1]) for at in (0, 1, 2, 3)] == [parts["negative"]] * 2 + [parts["positive"]] * 2
 
 
-def parts(colour: str, theme: str = "light") -> np.ndarray:
+def shares_of(colour: str, theme: str = "light") -> np.ndarray:
     """Return red, green, blue and opacity from 0 to 1; a colour of the theme is replaced as Streamlit does."""
     first, *_, last = THEMES[theme]["chartSequentialColors"]
     colour = {palette.THEMES_FAINTEST: first, palette.THEMES_STRONGEST: last}.get(colour, colour)
@@ -64,7 +70,7 @@ def parts(colour: str, theme: str = "light") -> np.ndarray:
 
 
 def is_orange(colour: str) -> bool:
-    hue, lightness, saturation = colorsys.rgb_to_hls(*parts(colour)[:3])
+    hue, lightness, saturation = colorsys.rgb_to_hls(*shares_of(colour)[:3])
     return 10 <= 360 * hue <= 45 and saturation > 0.6 and 0.3 < lightness < 0.7
 
 
@@ -104,7 +110,7 @@ def lab(light: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("eyes", SEEN)
 def test_signs_are_told_apart_by_every_colour_vision(eyes):
-    one, other = (lab(np.array(SEEN[eyes]) @ linear(parts(each))) for each in (palette.POSITIVE, palette.NEGATIVE))
+    one, other = (lab(np.array(SEEN[eyes]) @ linear(shares_of(each))) for each in (palette.POSITIVE, palette.NEGATIVE))
     assert np.linalg.norm(one - other) > 25, "about ten times what is just noticed"
 
 
@@ -117,31 +123,21 @@ def contrast(one: np.ndarray, other: np.ndarray) -> float:
 @pytest.mark.parametrize("theme", PAGES)
 def test_lines_and_signs_stand_out_from_a_light_page_and_a_dark_one(theme):
     for name in ("BLUE", "PROBABILITY", "OLIVE", "CHANGED", "POSITIVE", "NEGATIVE"):
-        assert contrast(parts(getattr(palette, name)), parts(PAGES[theme][0])) >= 3, "WCAG 1.4.11"
+        assert contrast(shares_of(getattr(palette, name)), shares_of(PAGES[theme][0])) >= 3, "WCAG 1.4.11"
 
 
 @pytest.mark.parametrize("theme", PAGES)
 def test_weights_stand_out_from_either_page_and_digits_from_every_cell(theme):
-    page, text = map(parts, PAGES[theme])
+    page, text = map(shares_of, PAGES[theme])
     shares = [share for share, _ in palette.WEIGHT_SCALE]
-    colours = np.array([parts(colour, theme) for _, colour in palette.WEIGHT_SCALE])
+    colours = np.array([shares_of(colour, theme) for _, colour in palette.WEIGHT_SCALE])
     before = 1
     for weight in np.linspace(0, 1, 201):
         *colour, opaque = (np.interp(weight, shares, part) for part in colours.T)
         cell = opaque * np.array(colour) + (1 - opaque) * page[:3]
         ink, above = palette.label_color(weight), contrast(cell, page)
         assert above > before, "more weight stands out more"
-        assert contrast(cell, text if ink is None else parts(ink, theme)) >= 4.5, weight
+        assert contrast(cell, text if ink is None else shares_of(ink, theme)) >= 4.5, weight
         before = above
     assert before >= 7 and palette.label_color(float("nan")) is None
     assert len(THEMES[theme]["chartSequentialColors"]) == 10, "with fewer or more Streamlit takes its own"
-
-
-@pytest.mark.parametrize("theme", PAGES)
-def test_the_ramp_is_that_of_the_maps_in_the_browser(theme):
-    source = (HEADLIGHT / "components" / "lib" / "colours.js").read_text(encoding="utf-8")
-    none, half = (re.search(rf"{name} = \[\.\.\.WEIGHT, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
-    blue = re.search(r"const WEIGHT = \[([\d, ]+)\]", source)[1]
-    assert palette.WEIGHT_SCALE[:2] == [[0.0, f"rgba({blue}, {none})"], [0.5, f"rgba({blue}, {half})"]]
-    full = re.search(rf"{theme}: \[NONE, HALF, \[([\d, ]+)\]", source)[1]
-    np.testing.assert_allclose(parts(palette.WEIGHT_SCALE[2][1], theme), parts(f"rgba({full})", theme))

@@ -7,8 +7,6 @@ import pytest
 from support.figures import drawn_text
 
 import headlight.plots as plots
-from headlight.plots.numbers import format_probability
-from headlight.plots.tokens import shown_tokens
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 
 SHORT, LONG = 0, 1
@@ -54,16 +52,6 @@ def test_a_mask_is_a_grid_of_filled_and_blank_cells_with_reasons(masked):
     assert hover[real][real].endswith("it is padding")
 
 
-def test_weights_are_those_of_unmasked_cells_in_real_rows(decoder):
-    cells, digits = plots.masked_weights(decoder, "fed").data
-    unmasked, weights = decoder.unmasked[: decoder.real_queries], decoder.weights[: decoder.real_queries]
-    np.testing.assert_array_equal(np.isnan(cells.z), ~unmasked)
-    np.testing.assert_array_equal(cells.z[unmasked], weights[unmasked])
-    assert (cells.zmin, cells.zmax, len(digits.text)) == (0, 1, unmasked.sum())
-    for words in ("Layer 2, head 3", decoder.fed[1], decoder.predicted[1], format_probability(decoder.weights[1, 0])):
-        assert words in cells.hovertext[1][0]
-
-
 def test_without_the_mask_leaked_cells_have_another_colour_and_a_sum(decoder, runs):
     leaking, rows = masked_head(runs["causal"], "decoder", SHORT, 1, 2), decoder.real_queries
     figure = plots.without_causal_mask(decoder, leaking, "fed")
@@ -76,19 +64,6 @@ def test_without_the_mask_leaked_cells_have_another_colour_and_a_sum(decoder, ru
     assert figure.layout.xaxis.ticktext[-1] == "leaked"
     assert figure.layout.shapes[1].path.count("M") == rows - 1, "the answer of each row but the last is outlined"
     assert "leaked" in figure.data[1].hovertext[0][1] and "leaked" not in figure.data[0].hovertext[1][0]
-
-
-def test_the_next_tokens_have_a_dot_for_each_of_both_runs(masked, runs):
-    other, steps = runs["padding"], masked.target_lengths[SHORT]
-    figure = plots.next_tokens(masked, other, SHORT)
-    _, before, after = figure.data
-    np.testing.assert_array_equal(before.x, masked.target_probabilities[SHORT, :steps])
-    np.testing.assert_array_equal(after.x, other.target_probabilities[SHORT, :steps])
-    assert (before.name, after.name) == ("with the mask", "without the mask")
-    names = (shown_tokens(tokens[SHORT])[1] for tokens in (masked.decoder_input_tokens, masked.target_tokens))
-    assert len(figure.layout.yaxis.ticktext) == steps and figure.layout.yaxis.ticktext[1] == " → ".join(names)
-    for words in (format_probability(after.x[1]), other.best_tokens[SHORT][1]):
-        assert words in after.hovertext[1]
 
 
 def test_token_text_is_escaped_everywhere(masked, runs):

@@ -59,11 +59,6 @@ def test_a_map_of_content_sums_to_one_and_names_the_share_that_was_left_out(trac
     assert f"{100 * left_out:.0f} % left out" in figure.data[0].colorbar.title.text
 
 
-def test_log_probabilities_add_up_to_those_of_the_trace(trace):
-    sums = hl.plots.log_probabilities(trace, trace).data[0].y
-    assert sums[-1] == pytest.approx(np.log(trace.target_probabilities).sum(), rel=1e-5)
-
-
 def test_a_figure_has_the_light_themes_colours_where_the_browser_would_put_them(trace):
     theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]["light"]
     first, *_, last = theme["chartSequentialColors"]

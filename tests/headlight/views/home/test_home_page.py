@@ -60,14 +60,6 @@ def test_every_card_shows_what_it_asks_about(pair):
         assert re.search(RIGHT[sentence], translation), translation
 
 
-def test_a_card_puts_its_sentence_into_the_field_and_shows_it(shipped):
-    app = open_page(HOME, hidden="2")
-    app.button(key="card_1_The dog").click().run()
-    assert app.text_input(key="text").value == HUNGRY
-    assert facts_of(app)["source_tokens"] == list(shipped.trace(HUNGRY).source_tokens) and not facts_of(app)["hidden"]
-    assert not app.query_params.get("hidden")
-
-
 def test_a_model_without_cards_offers_sentences_of_its_training_replay():
     app = open_page(HOME, checkpoint="reverse")
     buttons = [button for button in app.button if button.key.startswith("card_")]
