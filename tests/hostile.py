@@ -1,6 +1,5 @@
 """Real files and texts made hostile at random: each case is accepted, or refused in one sentence."""
 
-import gzip
 import random
 import shutil
 from collections.abc import Callable
@@ -15,30 +14,26 @@ from support.files import hostile_bytes, spoil
 from support.marian import write_model
 from support.models import small_config
 from support.texts import awkward_texts
-from support.tiny import VOCABULARY, gold_pair, make_pairs, tiny_experiment, write_pairs, write_toml
+from support.tiny import VOCABULARY, gold_pair, make_pairs, write_pairs
 
 from transformer import Beam, Sampling, Translator
 from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from transformer.config import TokenizerConfig, load_experiment
+from transformer.config import TokenizerConfig
 from transformer.corpus.alignment.gold import GoldSet
 from transformer.corpus.alignment.measure import measure_alignment
 from transformer.corpus.alignment.table import load_alignment, save_alignment, tabulate
 from transformer.corpus.head_roles import load_roles, measure_roles, save_roles
 from transformer.data.batching import make_examples, read_samples
-from transformer.data.mixture import named_files
-from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import Tokenizer
 from transformer.errors import UserError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
 from transformer.files import object_bytes
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.patching import read_minimal_pairs
 from transformer.model.transformer import Transformer
 from transformer.training.replay import load_replay
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = ROOT / "checkpoints" / "en-de"
 LONGEST_SENTENCE = 2500  # characters of a refusal
 
 
@@ -123,27 +118,6 @@ def write_trace(folder: Path) -> None:
     tiny_translator().trace("red dog.", interventions=["zero:cross.1.2"]).save(folder / "trace.npz")
 
 
-def write_corpus(folder: Path) -> None:
-    path = write_pairs(folder / "pairs.tsv.gz", make_pairs(200, 1))
-    path.write_bytes(gzip.compress(path.read_bytes()))
-
-
-def write_configuration(folder: Path) -> None:
-    path = write_toml(folder / "config.toml", tiny_experiment())
-    files = '[data]\ntrain = [{file = "a.tsv", weight = 2}]\nvalid = "b.tsv"\n'
-    path.write_text(path.read_text().replace("[data]\n", files))
-
-
-def read_configuration(folder: Path) -> None:
-    load_experiment(folder / "config.toml")
-    named_files(folder / "config.toml")
-
-
-def read_questions(folder: Path) -> None:
-    tokenizer = Tokenizer((SHIPPED / "tokenizer.model").read_bytes())
-    assert all(pair.question(tokenizer) for pair in read_minimal_pairs(folder))
-
-
 @dataclass(frozen=True)
 class Kind:
     """Writer and reader of a folder of files; `several`: the folder contains folders, one of which is read."""
@@ -157,9 +131,6 @@ KINDS = {
     "checkpoint": Kind(write_checkpoint, read_checkpoint),
     "import": Kind(write_imports, read_import, several=True),
     "trace": Kind(write_trace, lambda folder: Trace.load(folder / "trace.npz")),
-    "corpus": Kind(write_corpus, lambda folder: read_pairs(folder / "pairs.tsv.gz")),
-    "configuration": Kind(write_configuration, read_configuration),
-    "minimal pairs": Kind(lambda folder: shutil.copy(SHIPPED / "minimal_pairs.toml", folder), read_questions),
 }
 
 

@@ -1,6 +1,5 @@
 """Real files made hostile at random: cut, flipped, retyped, renamed, or replaced by another kind of file."""
 
-import gzip
 import io
 import json
 import os
@@ -19,7 +18,6 @@ _TEXTS = ("", " ", "\ud800", "\0", "\n", "a" * 100_000, "../../etc/passwd", "/de
 _NUMBERS = (0, -1, 1, 3, 2**31, 2**63, -(2**64), 10**400, 1e308, -0.0, 1e-320, float("nan"), float("inf"), 0.5, 7.0)
 _NAMES = ("post", "sinusoidal", "learned", "silu", "relu", "marian", "m2m_100", "noam", "eng_Latn", "__de__")
 _VALUES = (None, True, False, *_NUMBERS, *_TEXTS, *_NAMES, [], {}, [[]], {"": {}}, [None] * 1000, {"content": 3})
-_LINES = ("x = " + "[" * DEEP, "x." * 500 + "x = 1", "x = " + "{a=" * DEEP, "[" + "a." * 500, "x = '''", "[[pair]]")
 
 
 def hostile_bytes(content: bytes, chance: Chance) -> bytes:
@@ -71,19 +69,6 @@ def _changed(value: object, chance: Chance) -> object:
     return hostile_value(chance)
 
 
-def hostile_toml(content: bytes, chance: Chance) -> bytes:
-    """Return a TOML file with another value of a setting, or a line that is gone, doubled or strange."""
-    lines = content.decode().splitlines()
-    for _ in range(chance.randint(1, 3)):
-        index = chance.randrange(len(lines))
-        line, other = lines[index], chance.choice(lines)
-        value = json.dumps(hostile_value(chance)).replace("null", "1979-05-27T07:32:00")
-        setting = f"{line.split('=')[0]}= {value}" if "=" in line else line
-        lines[index : index + 1] = chance.choice(([], [other, line], [chance.choice(_LINES)], *[[setting]] * 3))
-        lines = lines or [""]
-    return "\n".join(lines).encode("utf-8", "surrogatepass")
-
-
 def hostile_tensors(content: bytes, chance: Chance) -> bytes:
     """Return a safetensors file with a wrong header."""
     size = int.from_bytes(content[:8], "little")
@@ -118,18 +103,10 @@ def hostile_archive(content: bytes, chance: Chance) -> bytes:
     return packed.getvalue()
 
 
-def hostile_corpus(content: bytes, chance: Chance) -> bytes:
-    """Return pairs with faults before they are packed, or one very long line."""
-    line = chance.choice((b"a", b"\t", b"\0", b"a\tb", b"\xff", b"\r")) * chance.choice((1, 10_000, 3_000_000))
-    return gzip.compress(chance.choice((hostile_bytes(gzip.decompress(content), chance), line)), 1)
-
-
 BY_ENDING: dict[str, Callable[[bytes, Chance], bytes]] = {
     ".json": hostile_json,
-    ".toml": hostile_toml,
     ".safetensors": hostile_tensors,
     ".npz": hostile_archive,
-    ".gz": hostile_corpus,
 }
 
 
