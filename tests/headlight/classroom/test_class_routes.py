@@ -178,10 +178,10 @@ def test_an_answer_may_be_repeated_and_changed_until_it_is_closed_once_a_second(
     [(Kind.ONE, "ab", 1), (Kind.SEVERAL, "abc", [0, 2]), (Kind.SEVERAL, "ab", []), (Kind.NUMBER, "", -0.25)],
 )
 def test_answers_of_every_kind_come_back_as_they_were_sent(phone, teacher, kind, options, choice):
-    asked = teacher.ask(Question("?", tuple(options), kind))
+    version = teacher.ask(Question("?", tuple(options), kind)).version
     assert phone.answer(1, choice)[0] == 200 and phone.state()[1]["yours"] == choice
     teacher.reveal()
-    assert phone.state(asked.version)[1]["yours"] == choice
+    assert phone.state(version)[1]["yours"] == choice
 
 
 def hostile_questions() -> Iterator[tuple[Question, Truth]]:

@@ -231,12 +231,12 @@ def test_stores_that_share_a_file_take_answers_side_by_side_until_the_round_is_c
     store.create(asking(store))
 
     def acknowledged(server: int) -> set[str]:
-        other, kept = SqliteStore(tmp_path / "classes.sqlite3"), set()
+        other, participants = SqliteStore(tmp_path / "classes.sqlite3"), set()
         for number in itertools.count():
             participant = f"{server}.{number % 90}"
             if answer(other, participant) != Outcome.KEPT:
-                return kept
-            kept.add(participant)
+                return participants
+            participants.add(participant)
 
     with ThreadPoolExecutor(3) as threads:
         servers = [threads.submit(acknowledged, server) for server in range(3)]

@@ -218,8 +218,8 @@ def test_the_neighbour_head_reads_a_neighbour_most_often(name, pattern):
 @pytest.mark.parametrize(("eligible", "behind"), [(8, [6, 3]), (40, [3])])
 def test_a_head_is_plainly_behind_by_two_rows_and_a_tenth(eligible, behind):
     heads = [HeadMeasures("encoder", 0, 0, {Pattern.NEXT: Share(rows, eligible)}, 0, 0, None) for rows in (8, 7, 6, 3)]
-    found = alignment.plainly_behind(heads[0], heads[1:], Pattern.NEXT)
-    assert [head.counts[Pattern.NEXT].rows for head in found] == behind
+    later = alignment.plainly_behind(heads[0], heads[1:], Pattern.NEXT)
+    assert [head.counts[Pattern.NEXT].rows for head in later] == behind
 
 
 def test_changed_words_are_counted_on_the_longer_side():
