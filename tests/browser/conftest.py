@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from support.chromium import new_visitor
 
 
@@ -108,29 +108,3 @@ def files(browser, tmp_path_factory) -> Iterator[Callable[..., Page]]:
         context.close()
     assert {url for url in requests if not url.startswith("blob:")} <= paths  # a worker's script is a blob
     assert not errors
-
-
-@pytest.fixture
-def open_alone(files) -> Iterator[Callable[..., Page]]:
-    """Like `files`, and close the windows after the test."""
-    opened = []
-
-    def open_file(*arguments, **screen) -> Page:
-        opened.append(files(*arguments, **screen))
-        return opened[-1]
-
-    yield open_file
-    for page in opened:
-        page.close()
-
-
-@pytest.fixture
-def live(open_alone, file) -> Callable[..., Page]:
-    """Open the live page that a module's fixture `file` makes, and wait for its translation."""
-
-    def open_live(*screen: object, **more: object) -> Page:
-        page = open_alone(file, *screen, **more)
-        expect(page.locator("#live_translation")).not_to_be_empty()
-        return page
-
-    return open_live

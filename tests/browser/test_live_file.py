@@ -133,8 +133,9 @@ def loss_of(label: str) -> float:
     return 0.0 if not moved else np.log(float(moved[1])) * (1 if moved[2] == "less" else -1)
 
 
-def test_heads_go_off_with_their_losses_and_a_second_worker_helps_for_a_while(live, rounded, trace):
-    page = live()
+def test_heads_go_off_with_their_losses_and_a_second_worker_helps_for_a_while(files, file, rounded, trace):
+    page = files(file)
+    expect(translation(page)).not_to_be_empty()
     assert len(page.workers) == 1
     started: list[object] = []
     page.on("worker", lambda worker: started.append(worker))
@@ -225,8 +226,9 @@ def test_it_computes_without_worker_and_webassembly_where_a_policy_forbids_them(
     context.close()
 
 
-def test_every_view_is_accessible_and_reached_by_keys(live):
-    page = live("dark", 390)
+def test_every_view_is_accessible_and_reached_by_keys(files, file):
+    page = files(file, "dark", 390)
+    expect(translation(page)).not_to_be_empty()
     page.locator("#live_text").focus()
     for view in VIEWS:
         page.locator(f"[data-tab={view}]").press("Enter")
@@ -234,9 +236,9 @@ def test_every_view_is_accessible_and_reached_by_keys(live):
         expect_accessible(page)
 
 
-def test_a_checkpoint_with_norms_before_its_layers_lives_too(open_alone):
+def test_a_checkpoint_with_norms_before_its_layers_lives_too(files):
     checkpoint = load_checkpoint(CHECKPOINTS / "reverse")
-    page = open_alone(live_file(checkpoint, "reverse"))
+    page = files(live_file(checkpoint, "reverse"))
     expect(translation(page)).not_to_be_empty()
     round_weights(checkpoint.model)
     expected = Translator(checkpoint).trace(page.locator("#live_text").input_value())
@@ -244,7 +246,7 @@ def test_a_checkpoint_with_norms_before_its_layers_lives_too(open_alone):
     assert page.locator("[data-tab=training]").count() == 0, "without a replay"
 
 
-def test_the_app_gives_its_model_away(page, address, open_alone, rounded, tmp_path):
+def test_the_app_gives_its_model_away(page, address, files, rounded, tmp_path):
     page.goto(f"{address}/?text={quote(OTHER)}")
     button = page.get_by_role("button", name="Take the model with you")
     expect(button).to_be_visible()
@@ -252,7 +254,7 @@ def test_the_app_gives_its_model_away(page, address, open_alone, rounded, tmp_pa
     with page.expect_download() as saving:
         button.click()
     saving.value.save_as(tmp_path / "saved.html")
-    alone = open_alone((tmp_path / "saved.html").read_text(encoding="utf-8"))
+    alone = files((tmp_path / "saved.html").read_text(encoding="utf-8"))
     expect(translation(alone)).to_have_text(rounded.trace(OTHER).target_text)
 
 

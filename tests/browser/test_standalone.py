@@ -26,12 +26,12 @@ def trace(shipped) -> Trace:
     return shipped.trace(SENTENCE)
 
 
-def test_hostile_text_stays_text_also_in_its_picture(open_alone, trace, tmp_path):
+def test_hostile_text_stays_text_also_in_its_picture(files, trace, tmp_path):
     names = ("source_tokens", "decoder_input_tokens", "target_tokens")
     sides = {name: (f"{EVIL}\x01", *getattr(trace, name)[1:]) for name in names}
     hostile = dataclasses.replace(trace, source_text=EVIL, target_text=f"{EVIL}$script", **sides)
     options = {**DEFAULTS, "view": "lines"}
-    page = open_alone(explorer_page(hostile, EVIL, selection=select_heads(trace, "cross", 1, 2), options=options))
+    page = files(explorer_page(hostile, EVIL, selection=select_heads(trace, "cross", 1, 2), options=options))
     expect(page.get_by_text(f"Translation: {EVIL}$script", exact=True)).to_be_visible()
     page.get_by_role("button", name="Download: the chosen heads").click()
     with page.expect_download() as saving:
@@ -60,7 +60,7 @@ def test_nothing_is_let_in_or_out(browser, trace, tmp_path):
     context.close()
 
 
-def test_attention_is_saved_with_its_choice(page, address, open_alone, tmp_path, trace):
+def test_attention_is_saved_with_its_choice(page, address, files, tmp_path, trace):
     query = f"text={quote(SENTENCE)}&head=decoder.2.3&view=lines&query=3"
     page.goto(f"{address}/attention?{query}")
     button = page.get_by_role("button", name="Download as a page")
@@ -69,7 +69,7 @@ def test_attention_is_saved_with_its_choice(page, address, open_alone, tmp_path,
     with page.expect_download() as saving:
         button.click()
     saving.value.save_as(tmp_path / "saved.html")
-    alone = open_alone((tmp_path / "saved.html").read_text(encoding="utf-8"))
+    alone = files((tmp_path / "saved.html").read_text(encoding="utf-8"))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(step_names(trace)[2])
     expect(alone.locator(".readout")).to_contain_text(f": {percent(trace.decoder[1, 2, 2].max())}.")
