@@ -43,6 +43,7 @@ HUNGRY = tuple(
 )
 MORE = (*HUNGRY, "She has never seen the old house.")
 FRIENDS = ("She bought a dress for her best friend.", "You are the best friend that I have.")
+TWO = ("When he came home, she was in the kitchen.", "When she saw him, he was in the garden.")
 CARS = ("The car is old but it is fast.", "She said that he was tired.", "The car is not there because it is broken.")
 
 
@@ -167,7 +168,7 @@ def test_the_other_noun_brings_the_pronoun_of_the_model_by_hand():
 
 
 def test_the_share_of_the_source_is_the_rest_of_the_prefix():
-    for run, answer in decided("source_share", *HUNGRY, *CARS, *FRIENDS, most=14):
+    for run, answer in decided("source_share", *TWO, *CARS, *FRIENDS, most=13):
         step, trace, pronouns = answer.names["step"], run.trace, whole_words(run, pronouns_of(run))
         assert set(_pronoun_steps(run)) == set(pronouns), "no ending or verb that is spelled like one"
         later = [each for each in pronouns if each]
