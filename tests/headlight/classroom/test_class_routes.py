@@ -214,15 +214,6 @@ def test_a_phone_that_missed_the_question_gets_it_first_and_then_the_rest(phone,
     assert phone.state(rest["v"])[0] == 204
 
 
-def test_only_the_longest_text_of_a_question_is_cut_and_no_more_than_needed(teacher):
-    whole = teacher.ask(Question("x" * 250, ("yes", "no")))
-    assert state_of(whole, None, None, 0)["text"] == "x" * 250
-    state = state_of(teacher.ask(Question("x" * 600, ("yes", "no"), about="y" * 60)), None, None, 0)
-    assert state["text"].endswith("x…") and 400 < len(state["text"]) < 600
-    assert (state["options"], state["about"]) == (["yes", "no"], "y" * 60)
-    assert len(json.dumps(state, separators=(",", ":"))) > MOST_BYTES - 10
-
-
 def test_after_ten_wrong_codes_an_address_waits_and_right_ones_never_do(phone, address, teacher):
     wrong = Phone(address, "22222")
     statuses = [wrong.state()[0] for _ in range(WRONG_CODES)]

@@ -172,20 +172,6 @@ def test_the_mean_of_all_heads_is_taken_in_the_cell_of_the_lesson():
         assert answer.value == pytest.approx(100 * sum(heads) / len(heads), abs=1e-4)
 
 
-def test_lines_cross_where_a_later_word_reads_an_earlier_one():
-    crossing = []
-    for text, head in itertools.product((*SENTENCES, *MORE), ("", "cross.3.2", "cross.all.99")):
-        run = run_of("en-de", text, head=head)
-        answer = outcome_of(run, "lines_cross")
-        layer, number = (2, 1) if head == "cross.3.2" else (answer.names["layer"], answer.names["head"])
-        weights, keys = run.trace.cross[layer, number], run.trace.source_tokens
-        rows = [row for row, token in enumerate(run.trace.target_tokens) if word(token) and weights[row].max() >= 0.3]
-        lines = [(row, weights[row].argmax()) for row in rows if word(keys[weights[row].argmax()])]
-        crossing.append(any(one[0] < other[0] and one[1] > other[1] for one in lines for other in lines))
-        assert answer.done == crossing[-1] == answer.is_right(None), text
-    assert any(crossing) and not all(crossing)
-
-
 def test_a_dimension_belongs_to_the_head_whose_columns_have_it():
     answer, model = outcome_of(run_of("en-de", SENTENCES[0]), "head_of_dimension"), by_hand("en-de")
     columns = np.arange(model.weights["encoder.0.self_attention.output.weight"].shape[1])
