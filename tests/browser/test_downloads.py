@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser import expect_accessible, follow, wait_until_idle
-from support.captions import as_percent
 from support.traces import replayed
 
 from transformer import Trace
@@ -191,9 +190,7 @@ def test_a_component_gives_a_picture_and_a_table(visited, take, path, button, ki
 def test_one_head_and_all_heads_of_the_explorer(visited, take, trace):
     page, weights = visited("/attention"), trace.cross[LAYER, HEAD]
     files = take(page, ".explorer .main .download", "png svg csv npz")
-    picture = check_picture(page, files, "attention")
-    titles = [each.text.rpartition(": ")[2][:-1] for each in picture.iterfind(f".//{SVG}rect/{SVG}title")]
-    assert all(as_percent(text, weight) for text, weight in zip(titles, weights.ravel(), strict=True))
+    check_picture(page, files, "attention")
     np.testing.assert_allclose(numbers(rows_of(files), "weight"), weights.ravel(), atol=1.1e-5)
     with np.load(files["npz"], allow_pickle=False) as read:
         np.testing.assert_allclose(read["values"], weights, atol=1.1e-5)

@@ -1,11 +1,8 @@
-"""Patterns of a head in a sentence, counted row by row.
-
-Nothing here shares code with the measures but thresholds.
-"""
+"""Patterns of a head in a sentence, counted row by row without the code of the measures."""
 
 import numpy as np
 
-from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern
+from transformer.interpret.head_patterns import Pattern
 
 MARKS = set(".,!?;:…«»„“”\"'()-")
 
@@ -65,9 +62,3 @@ class Head:
             expected = self.columns_of(pattern)
             self.counts[pattern] = sum(self.largest[row] in places for row, places in expected.items()), len(expected)
         return self.counts[pattern]
-
-
-def thresholds():
-    """Least share and least number of rows of each label, in order."""
-    least = {name: LEAST_ROWS * (2 if name == Pattern.MIRRORED else 1) for name in Pattern}
-    return {name: (share, least[name]) for name, share in THRESHOLDS.items()}
