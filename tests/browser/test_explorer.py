@@ -12,12 +12,11 @@ from support.traces import step_names
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import shown_token
 from transformer.interpret.head_patterns import word_ranges
+from transformer.interpret.trace import Trace
 
 SENTENCE = "I don't love my teacher."
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
 CHOSEN = f"{QUERIES}[aria-pressed=true]"
-LONGEST = "teacher"  # the columns' longest name
-TOP = 0.87 * 7 * len(LONGEST) + 14  # pixels of the columns' names
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +40,13 @@ def title(page: Page) -> Locator:
     return page.locator(".heads_name")
 
 
-def cell(page: Page, row: int, column: int, rows: int, columns: int) -> dict[str, float]:
+def cell(page: Page, trace: Trace, row: int, column: int) -> dict[str, float]:
     """Return the middle of a cell of the map: cells are square and end 52 pixels from the right, 4 from below."""
     wide, high = page.locator(".map canvas").evaluate("canvas => [canvas.clientWidth, canvas.clientHeight]")
-    side = (high - 4 - TOP) / rows
-    return {"x": wide - 52 - (columns - column - 0.5) * side, "y": TOP + (row + 0.5) * side}
+    rows, columns = trace.cross.shape[2:]
+    names = 0.87 * 7 * max(len(shown_token(token)) for token in trace.source_tokens) + 14  # pixels
+    side = (high - 4 - names) / rows
+    return {"x": wide - 52 - (columns - column - 0.5) * side, "y": names + (row + 0.5) * side}
 
 
 def thumbnail(page: Page, layer: int, head: int) -> dict[str, float]:
@@ -57,8 +58,7 @@ def thumbnail(page: Page, layer: int, head: int) -> dict[str, float]:
 
 def test_pointing_shows_weights_and_heads_and_a_click_keeps_them(page, address, trace):
     open_explorer(page, address, head="cross.2.3")
-    rows, columns = trace.cross.shape[2:]
-    page.locator(".map canvas").hover(position=cell(page, 3, 1, rows, columns))
+    page.locator(".map canvas").hover(position=cell(page, trace, 3, 1))
     expect(page.locator(f"{QUERIES}.pointed")).to_have_text(step_names(trace)[3])
     expect(page.locator(f"{KEYS}.pointed")).to_have_text(shown_token(trace.source_tokens[1]))
     expect_weight(page, trace.cross[1, 2, 3, 1])
@@ -137,8 +137,7 @@ def test_a_finger_chooses_heads_and_cells_and_opened_tables_fit_a_phone(visitor,
     expect(title(page)).to_have_text("Cross-attention: mean of 2 heads")
     page.get_by_role("button", name="Select multiple").tap()
     page.locator(".overview canvas").tap(position=thumbnail(page, 2, 3))
-    rows, columns = trace.cross.shape[2:]
-    page.locator(".map canvas").tap(position=cell(page, 2, 3, rows, columns))
+    page.locator(".map canvas").tap(position=cell(page, trace, 2, 3))
     expect(page.locator(CHOSEN)).to_have_text(step_names(trace)[2])
     expect_weight(page, trace.cross[1, 2, 2, 3])
     for table in ("heads", "weights"):
