@@ -29,7 +29,7 @@ from transformer.translator import Translator
 
 ROOT = Path(__file__).parents[1]
 # The longest files come first, so that all workers end at about the same time.
-LONGEST = ("test_live_file", "test_views", "test_class", "test_lessons", "test_distributed", "test_components")
+LONGEST = ("test_views", "test_class", "test_live_file", "test_lessons", "test_distributed", "test_components")
 # Files that start processes, train until something is learned, or go through every shape of model.
 SLOW = {
     *("test_atlas_command", "test_class_killed", "test_class_replicas", "test_class_rights", "test_cold_start"),

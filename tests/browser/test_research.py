@@ -1,4 +1,4 @@
-"""Research and Positions: heads are found in the atlas, cells patched, tokens moved, by mouse, keys and address."""
+"""Research and Positions: heads are found in the atlas, waves chosen, by mouse, keys and address."""
 
 import re
 
@@ -7,13 +7,10 @@ from playwright.sync_api import Locator, Page, expect
 from support.browser import go_back, wait_for_keys, wait_until_idle
 
 from headlight.app import results
-from headlight.plots.tokens import shown_token
 from headlight.views.research.atlas_content import summaries_of_atlas
-from transformer.interpret.what_if.patching import Cell, patched_predictions, question_of
 
 QUERY = "checkpoint=reverse&text=abc+xyz"
 HEADLINE, READOUT = ".head_card .headline", ".head_finder .readout"
-CLEAN, CORRUPTED = "I see the dog.", "I see the cat."
 
 
 @pytest.fixture(scope="module")
@@ -68,32 +65,11 @@ def test_examples_of_a_head_are_read_and_the_head_goes_along(page, address):
     expect(page.locator(f".switches [data-name='{head}']")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_cell_is_patched_by_keys_for_the_visitors_own_pair(page, address, shipped):
-    question = question_of(*(shipped.trace(text) for text in (CLEAN, CORRUPTED)))
-
-    def expect_best(page: Page, layer: int, position: int) -> None:
-        cell = Cell("residual", "encoder", layer, position)
-        best = int(patched_predictions(shipped.model, question, [cell], 1).best_ids[2, 0])
-        token = page.locator(".places tr", has_text="patched").locator("td").first
-        expect(token).to_contain_text(shown_token(shipped.tokenizer.piece_text(best)))
-
-    page.goto(f"{address}/research?research=patching&minimal_pair=your+own&patched_row=1&patched_column=2")
-    for label, text in (("First sentence", CLEAN), ("Second sentence", CORRUPTED)):
-        expect(page.get_by_label(label)).to_be_visible()
-        wait_until_idle(page)
-        page.get_by_label(label).fill(text)
-        page.get_by_label(label).press("Enter")
-        expect(page.get_by_text(f"{text} →")).to_be_visible()
+def test_a_pair_of_waves_is_chosen_by_keys_and_the_link_keeps_it(page, address, elsewhere):
+    page.goto(f"{address}/positions?positions=waves")
+    thumb = page.get_by_role("slider", name="Pair of dimensions i")
+    expect(thumb).to_be_visible()
     wait_until_idle(page)
-    expect_best(page, 0, 1)
-    slider = page.get_by_role("slider", name="Position")
-    for index in ("2", "3"):
-        slider.press("ArrowRight")
-        expect(slider).to_have_value(index)
-        wait_until_idle(page)
-    expect_best(page, 0, 3)
-    page.get_by_role("slider", name="Layer").press("ArrowRight")
-    page.wait_for_url("**patched_row=2**")
-    expect_best(page, 1, 3)
-    go_back(page)
-    expect_best(page, 0, 3)
+    thumb.press("ArrowRight")
+    page.wait_for_url("**pair=5**")
+    expect(elsewhere(page.url).get_by_role("slider", name="Pair of dimensions i")).to_have_value(thumb.input_value())
