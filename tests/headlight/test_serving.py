@@ -25,8 +25,8 @@ def test_page_writes_the_explorer_with_roles_over_a_corpus(capsys, checkpoints, 
     assert re.search(rb'"sentences":[0-9]+', blob)
 
 
-def test_an_unwritable_page_is_reported_in_one_line(capsys, trained_folder, tmp_path):
+def test_an_unwritable_page_is_reported_in_one_line(capsys, checkpoint_folder, tmp_path):
     out = str(tmp_path / "none" / "page.html")
-    assert main(["page", "red", "--checkpoint", str(trained_folder), "--out", out]) == 1
+    assert main(["page", "red", "--checkpoint", str(checkpoint_folder), "--out", out]) == 1
     error = capsys.readouterr().err.strip().splitlines()
     assert len(error) == 1 and error[0].startswith("headlight: ") and "cannot be written" in error[0]
