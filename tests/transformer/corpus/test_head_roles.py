@@ -39,6 +39,8 @@ def test_counts_are_those_of_each_sentence_alone(shipped, roles, kind):
                 expected["eligible"][cell] += head.counts[pattern].eligible
     for name, counts in expected.items():
         np.testing.assert_array_equal(getattr(roles, name)[kind], counts)
+    for (layer, head, column), count in np.ndenumerate(expected["labelled"]):
+        assert roles.share(kind, layer, head, list(Pattern)[column]) == count / len(PAIRS)
 
 
 def test_reading_inverts_writing(shipped, roles, tmp_path):
