@@ -40,7 +40,7 @@ from transformer.model.transformer import Transformer
 
 TOKENS = range(1, 4)
 NEAR = 0.1
-SIZES, SAMPLES, KEYS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), 400, 10
+SAMPLES, KEYS = 400, 10
 D_K = 32  # of both checkpoints
 TEXT = "The cat is hungry because it has not eaten."
 
