@@ -52,13 +52,12 @@ def test_impossible_interventions_and_parts_that_the_model_does_not_have_are_ref
 
 
 def test_a_patch_keeps_its_values_and_changes_no_position_beyond_the_sentence():
-    values = VECTOR.copy()
+    values, plain = VECTOR.copy(), run()
     patch = Patch("encoder.stream", 1, position=2, value=values)
-    before = run(patch)
     values[:] = 0
-    assert torch.equal(run(patch), before) and not torch.equal(before, run())
-    assert torch.equal(run(Patch("encoder.stream", 1, position=7, value=VECTOR)), run())
-    assert patch == patch and patch != Patch("encoder.stream", 1, position=2, value=VECTOR)
+    assert torch.equal(run(patch), run(Patch("encoder.stream", 1, position=2, value=VECTOR)))
+    assert torch.equal(run(Patch("encoder.stream", 1, position=7, value=VECTOR)), plain)
+    assert not torch.equal(run(patch), plain) and patch == patch != Patch("encoder.stream", 1, position=2, value=VECTOR)
     with pytest.raises(ValueError, match=r"one call of 'encoder\.0\.feed_forward_residual' expected, 0 were kept"):
         Patch.from_activations(record(MODEL, [SOURCE], [FED]), "encoder.stream", 1)
 
