@@ -54,10 +54,12 @@ def test_a_measured_mixing_is_the_length_of_the_addition_over_both_lengths():
     assert rolled.encoder[0] == near((1 - part) * np.eye(len(SOURCE)) + part * read)
 
 
-def test_vectors_of_length_0_mix_half_and_half():
-    sublayers = [SubLayer(f"{kind}_attention", 0, *np.zeros((3, 2, 3))) for kind in ("self", "cross")]
+def test_a_mixing_follows_the_lengths_and_is_half_and_half_where_both_are_0():
+    before, change = np.zeros((2, 2, 3))
+    before[1, 0], change[1, 0] = 3, -1
+    sublayers = [SubLayer(f"{kind}_attention", 0, before, change, before + change) for kind in ("self", "cross")]
     stack = StackStream(*np.zeros((3, 2, 3)), sublayers, np.zeros((2, 3)))
-    assert (measured_mixing(ResidualStream(stack, stack, np.zeros((2, 5)))).cross == 0.5).all()
+    assert measured_mixing(ResidualStream(stack, stack, np.zeros((2, 5)))).cross.tolist() == [[0.5, 0.25]]
 
 
 def by_hand(stages, parameters, row, own_last):
