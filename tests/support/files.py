@@ -130,13 +130,3 @@ def spoil(folder: Path, chance: Chance) -> None:
     elif path.stat().st_size < 1 << 24:
         mutate = BY_ENDING.get(path.suffix, hostile_bytes) if chance.random() < 0.7 else hostile_bytes
         path.write_bytes(mutate(path.read_bytes(), chance))
-
-
-def broken(change: Callable[[dict], object]) -> Callable[[dict], str]:
-    """Return a function that writes a file's content after a change to it."""
-
-    def apply(content: dict) -> str:
-        change(content)
-        return json.dumps(content)
-
-    return apply
