@@ -63,7 +63,7 @@ def test_mistakes_are_one_line_and_status_one(capsys, trained_folder, tmp_path):
         (["trace", "red", *model, *out, "--device", "abacus"], "There is no device"),
         (["evaluate", *model, "--pairs", str(long)], "Pair 2 of"),
         (["train", str(tmp_path / "no.toml"), *nothing], "There is no configuration"),
-        (["train", "en-dee", *nothing], "shipped: en-de, en-de-everyday, en-de-prose, en-de-words, en-fr, "),
+        (["train", "en-dee", *nothing], "shipped: en-de, en-de-everyday, en-fr, "),
         (["trace", "red", "--checkpoint", "en-xx", *out], "en-xx; those of these names are shipped: en-de, en-fr, rev"),
     ]:
         assert main(arguments) == 1

@@ -14,7 +14,7 @@ from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_occlude, rank_correlation
-from transformer.interpret.head_patterns import is_word
+from transformer.interpret.head_patterns import is_word, word_ranges
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Uniform
 from transformer.model.head_ref import HeadRef
@@ -157,16 +157,22 @@ def _pronouns(run: Run) -> frozenset[str]:
 
 
 def _pronoun_steps(run: Run) -> list[int]:
-    """Return the steps, from 0, that write a pronoun as a whole word."""
+    """Return the steps, from 0, that write a pronoun as a whole word, or after an apostrophe: "qu'il"."""
     tokens, pronouns = run.trace.target_tokens, _pronouns(run)
-    return [step for step in run.trace.scored_steps if _bare(tokens[step]) in pronouns and is_whole_word(tokens, step)]
+    ends = {word.stop - 1: word.start for word in word_ranges(tokens)}
+    return [
+        step
+        for step in run.trace.scored_steps
+        if _bare(tokens[step]) in pronouns and (ends.get(step) == step or step in ends and tokens[step - 1] in "'’")
+    ]
 
 
 def _pronoun_candidates(run: Run, step: int) -> dict[str, float]:
     """Return the pronouns among a step's candidates with their probabilities, the likeliest first."""
     candidates: dict[str, float] = {}
+    begins = run.trace.target_tokens[step].startswith(SPACE)
     for token, chance in zip(run.trace.candidate_tokens[step], run.trace.candidate_probabilities[step], strict=True):
-        if token.startswith(SPACE) and _bare(token) in _pronouns(run):
+        if token.startswith(SPACE) == begins and _bare(token) in _pronouns(run):
             candidates.setdefault(_bare(token), float(chance))
     return candidates
 
@@ -222,11 +228,11 @@ def source_share(run: Run) -> Answer:
 
     It is the last pronoun, or else the last word, after the first token. names: word, step, share, rest.
     """
-    tokens = run.trace.target_tokens
-    words = [step for step in word_steps(run.trace) if step and is_whole_word(tokens, step)]
+    tokens, pronouns = run.trace.target_tokens, _pronoun_steps(run)
+    words = [step for step in word_steps(run.trace) if step and (step in pronouns or is_whole_word(tokens, step))]
     if not words:
         raise Undecided("This translation has no word with another one before it.")
-    step = max(words, key=lambda each: (each in _pronoun_steps(run), each))
+    step = max(words, key=lambda each: (each in pronouns, each))
     share = float(measures.contributions(run.request).source_share()[-1][step])
     word = quoted(tokens[step])
     return Answer(

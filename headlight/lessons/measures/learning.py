@@ -1,6 +1,5 @@
 """Measures of learning: of the replay of a training, and of a training under way."""
 
-import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +13,7 @@ from headlight.plots.names import kind_words, one_head_name, sentence_case
 from headlight.plots.numbers import percent, pluralize
 from headlight.plots.tokens import NOTHING
 from headlight.views.training.live_content import exact_match_text, state_text
-from headlight.views.training.replay_content import (
-    MOST_LETTERS,
-    begins_at_random,
-    earlier_steps,
-    focus_of,
-)
+from headlight.views.training.replay_content import focus_of, shortened
 from transformer.interpret.head_patterns import Focus
 from transformer.model.names import AttentionKind
 from transformer.toy.jobs import JobView
@@ -36,14 +30,10 @@ OF_THE_TASK = "reverse"  # the checkpoint whose training stands for a live one o
 
 @dataclass(frozen=True)
 class _Replayed:
-    """A checkpoint's replay, the trajectory of the run's sentence or else the first one, and its first training's end.
-
-    end: index of the last snapshot of the first training.
-    """
+    """A checkpoint's replay, and the trajectory of the run's sentence or else the first one."""
 
     replay: TrainingReplay
     trajectory: ProbeTrajectory
-    end: int
 
     def names(self, kind: str = "cross", snapshot: int | None = None) -> dict[str, Any]:
         """Return probe, target, updates, kind and its head that changed most, and the update of a snapshot if given."""
@@ -58,11 +48,6 @@ class _Replayed:
         }
         return names if snapshot is None else names | {"snapshot": self.replay.steps[snapshot]}
 
-    @property
-    def during(self) -> str:
-        """Return words for the time up to that end."""
-        return "in the first training" if self.end + 1 < len(self.replay.steps) else "in the training"
-
     def update(self, snapshot: int) -> str:
         """Return the update of a snapshot, as it is written."""
         return f"update {self.replay.steps[snapshot]:,}"
@@ -75,15 +60,15 @@ class _Replayed:
         return focus, focus.most_changed()
 
     def sharpening(self, kind: str) -> np.ndarray:
-        """Return the focus of the head that changed most at each snapshot of the first training."""
+        """Return the focus of the head that changed most at each snapshot."""
         focus, head = self.focus(kind)
-        return np.asarray(focus.values[: self.end + 1, *head], dtype=np.float64)
+        return np.asarray(focus.values[:, *head], dtype=np.float64)
 
     @property
     def losses(self) -> np.ndarray:
-        """Return the loss at each snapshot of the first training: the first known one before the first update's."""
+        """Return the loss at each snapshot: the first known one before the first update's."""
         steps, losses = self.replay.losses.T
-        return np.interp(self.replay.steps, steps, losses)[: self.end + 1]
+        return np.interp(self.replay.steps, steps, losses)
 
 
 @measure
@@ -94,7 +79,7 @@ def first_output(run: Run) -> Answer:
     """
     replayed = _replayed(run)
     training = run.translator.checkpoint.training
-    if replayed.replay.steps[0] or ("warm_start" in training and not begins_at_random(training)):
+    if replayed.replay.steps[0] or ("warm_start" in training):
         raise Undecided("This replay does not begin with random weights.")
     written = replayed.trajectory.outputs[0]
     tokens = [piece.id for piece in run.translator.tokenizer.pieces(written)]
@@ -150,7 +135,7 @@ def first_right(run: Run) -> Answer:
 def loss_or_head(run: Run, kind: str) -> Answer:
     """Ask which comes first: half the fall of the loss, or half the sharpening of the kind's head that changed most.
 
-    Both are followed to the end of the first training. names: those of `_Replayed` (snapshot: where the head is half
+    names: those of `_Replayed` (snapshot: where the head is half
     as sharp), at_loss, spread and sharp: its rows' largest weight at both ends.
     """
     replayed = _replayed(run)
@@ -160,7 +145,7 @@ def loss_or_head(run: Run, kind: str) -> Answer:
         raise Undecided("Here both come between the same two snapshots.")
     begin, middle, end = (percent(values[at]) for at in (0, half, -1))
     feedback = {
-        "loss": f"It goes from {losses[0]:.2f} to {losses[-1]:.2f} {replayed.during}, past half at "
+        "loss": f"It goes from {losses[0]:.2f} to {losses[-1]:.2f} in the training, past half at "
         f"{replayed.update(at_loss)}.",
         "head": f"Its rows' largest weight goes from {begin} to {end}, past half at {replayed.update(half)}.",
     }
@@ -277,8 +262,7 @@ def learned_live(run: Run) -> Answer:
 
 def _quoted(output: str) -> str:
     """Return the beginning of an output between quotation marks."""
-    shown = textwrap.shorten(output, MOST_LETTERS, placeholder=" …")
-    return f"“{shown}”" if shown else NOTHING
+    return f"“{shortened(output)}”" if output else NOTHING
 
 
 def _replayed(run: Run) -> _Replayed:
@@ -290,10 +274,7 @@ def _replayed(run: Run) -> _Replayed:
         raise Undecided("The replay of this model's training has too few snapshots.")
     of_sentence = {each.source_text: each for each in replay.trajectories}
     trajectory = of_sentence.get(run.request.text, replay.trajectories[0])
-    training = results.translator(run.request.checkpoint).checkpoint.training
-    ends = earlier_steps(training, int(replay.steps[-1]))
-    last = ends[0] if ends else int(replay.steps[-1])
-    return _Replayed(replay, trajectory, int(np.searchsorted(replay.steps, last, side="right")) - 1)
+    return _Replayed(replay, trajectory)
 
 
 def _nearest(steps: np.ndarray, update: float) -> int:

@@ -22,9 +22,6 @@ from .replay_content import (
     ABOUT,
     TRY,
     averaging_words,
-    begins_at_random,
-    earlier_steps,
-    earlier_words,
     focus_of,
     output_story,
     replay_facts,
@@ -44,17 +41,13 @@ def show(request: TranslationRequest) -> None:
     checkpoint = results.translator(request.checkpoint).checkpoint
     source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
     show_replay(replay, request.checkpoint.name, (source, target))
-    if "warm_start" in checkpoint.training and not begins_at_random(checkpoint.training):
+    if "warm_start" in checkpoint.training:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("This training began with another checkpoint's layers: many heads have a pattern at update 0.")
             _offer_others(request.checkpoint.name, names)
-    if earlier := earlier_steps(checkpoint.training, int(replay.steps[-1])):
-        st.caption(earlier_words(earlier))
-    if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
-        st.caption(plain(remark))
     st.caption(ABOUT)
     if caption := averaging_words(checkpoint.training):
-        st.caption(plain(caption))
+        st.caption(caption)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
 """Facts of a training replay for its player, and sentences on the training as a whole."""
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -91,7 +89,7 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
     """Name the update at which the model first wrote the target of its own accord, and count the snapshots since."""
     right = np.array([output.split() == trajectory.target_text.split() for output in trajectory.outputs])
     if not right.any():
-        output = textwrap.shorten(trajectory.outputs[-1], MOST_LETTERS, placeholder=" …") or NOTHING
+        output = shortened(trajectory.outputs[-1]) or NOTHING
         return TEMPLATES("never").followed_by(TEMPLATES("last_output", output=output))
     first = int(right.argmax())
     last = "" if right[first:].all() else TEMPLATES("at_last" if right[-1] else "not_at_last")
@@ -99,38 +97,17 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
     return TEMPLATES("first", update=replay.steps[first]).followed_by(since)
 
 
-def earlier_steps(training: Mapping, last: int) -> list[int]:
-    """Return the steps at which a joined replay's trainings but the last ended, from training.json; [] for nonsense."""
-    value = training.get("earlier_steps")
-    steps: list = value if isinstance(value, list) else [value]
-    whole = all(type(step) is int for step in steps)
-    return steps if whole and all(before < after for before, after in pairwise([0, *steps, last])) else []
-
-
-def begins_at_random(training: Mapping) -> bool:
-    """Return whether step 0 has random weights although the last training had a warm start: a joined replay."""
-    return training.get("replay_start") == "random weights"
-
-
-def earlier_words(earlier: Sequence[int]) -> str:
-    """Return the caption of a replay of several trainings: the update at which each but the first began."""
-    return (
-        f"{len(earlier) + 1} trainings, one after the other: after update {', '.join(f'{step:,}' for step in earlier)} "
-        "the learning rate rose anew, from the mean of the last saves of the one before. “recipe” shows the last "
-        "one's."
-    )
+def shortened(output: str) -> str:
+    """Return an output's first letters, for a text; an untrained model's may be long, without a space."""
+    return output if len(output) <= MOST_LETTERS else f"{output[:MOST_LETTERS]} …"
 
 
 def averaging_words(training: Mapping) -> str:
     """Return the caption of a checkpoint that is a mean of weights, from training.json; "" for one training's last."""
-    averaged, further = training.get("averaged_steps"), training.get("averaged_with")
-    with_it = f", averaged with {further}" if isinstance(further, str) and further else ""
-    count = len(averaged) if isinstance(averaged, list) else 0
-    if count < 2 and not with_it:
+    averaged = training.get("averaged_steps")
+    if not isinstance(averaged, list) or len(averaged) < 2:
         return ""
-    saves = f"the mean of {count} saves of this training" if count > 1 else "the last save of this training"
-    curve = ", as for the curve of BLEU" if count > 1 else ""
     return (
-        f"The replay shows the weights as they were at each update. The checkpoint of the other pages is {saves}"
-        f"{with_it}{curve}: it may translate otherwise than the last snapshot."
+        "The replay shows the weights as they were at each update. The checkpoint of the other pages is the mean of "
+        f"{len(averaged)} saves, as for the curve of BLEU: it may translate otherwise than the last snapshot."
     )

@@ -21,7 +21,12 @@ from transformer.model.transformer import Transformer
 LESSONS, _ = read_lessons()
 STEPS = [(lesson, number) for lesson in LESSONS for number, step in enumerate(lesson.steps) if step.answer]
 ASKED = sorted({(lesson.steps[at].answer, tuple(lesson.steps[at].arguments.items())) for lesson, at in STEPS})
-TEXTS = (SENTENCES[1], "The old man saw the old dog.", "The cat is hungry because it has not eaten.")
+TEXTS = (
+    SENTENCES[1],
+    "The old man saw the old dog.",
+    "The cat is hungry because it has not eaten.",
+    "The more you read, the more you know.",
+)
 # Measures of a model, of random vectors or of a training, whatever the sentence.
 OF_NO_SENTENCE = re.compile("toy_|spread|typical|size_|head_of|rotation|most_alike|turned|path|learned")
 SHOW_BOTH_TERMS = ("better_reading", "leak_spared", "size_without_effect")  # in place of a quotient or a difference

@@ -137,12 +137,14 @@ def test_the_token_missed_most_costs_most_and_does_not_have_most_weight():
 
 
 def whole_words(run: Run, words: frozenset[str]) -> list[int]:
-    """Return the steps that write one of some words, not a piece of another one."""
-    tokens = (*named(run.trace.target_tokens), "")
+    """Return the steps that write one of some words, after a space or an apostrophe, not a piece of another one."""
+    tokens = ("", *named(run.trace.target_tokens), "")
+    neighbours = enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False))
     return [
         at
-        for at, token in enumerate(tokens[:-1])
-        if token.lower() in {f"▁{each}" for each in words} and tokens[at + 1][:1] not in ("·", "'", "-")
+        for at, (before, token, after) in neighbours
+        if token.lower() in {("·" if before == "'" else "▁") + each for each in words}
+        and after[:1] not in ("·", "'", "-")
     ]
 
 
@@ -160,8 +162,10 @@ def test_the_other_noun_brings_the_pronoun_of_the_model_by_hand():
         assert chances.argmax() == other.trace.target_ids[step] and right_of(answer) == now == names["pronoun"]
         assert now != names["word"] and names["word"] in map(bare, run.trace.target_tokens)
         texts = [each.lower() for each in pieces(run, range(len(chances)))]
+        space = "▁" if other.trace.target_tokens[step].startswith("▁") else ""
         best = {
-            name: max(chances[at] for at, text in enumerate(texts) if text == f"▁{name}") for name in numbers_of(answer)
+            name: max(chances[at] for at, text in enumerate(texts) if text == f"{space}{name}")
+            for name in numbers_of(answer)
         }
         assert numbers_of(answer) == pytest.approx(best, abs=1e-4)
         assert sorted(best.values())[-2] <= chances.max() - NEAR_CHANCES

@@ -25,7 +25,8 @@ RIGHT = {
     "The red car is very fast.": r"voiture rouge",
     "He does not speak French.": r"\bne parle pas\b",
     "I see them every day.": r"Je les vois",
-    "We won the match.": r"allumette",  # wrong: for a fire
+    "We won the match.": r"le match",
+    "He lit a match.": r"une allumette",
 }
 
 
@@ -88,8 +89,9 @@ def test_an_address_loses_hidden_words_that_the_sentence_does_not_have(hidden, r
 
 def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
     app = open_page(HOME, head="cross.2.5")
-    plainest = lines_of(app)
-    assert not app.get("plotly_chart") and (plainest["layer"], plainest["head"]) == (2, 3), "without the map"
+    lines, plainest = lines_of(app), lines_of(open_page(HOME))
+    assert not app.get("plotly_chart"), "without the map"
+    assert (lines["layer"], lines["head"]) == (plainest["layer"], plainest["head"]) != (1, 4)
     app.toggle(key="map_switch").set_value(True).run()
     assert app.query_params["map"] == "1" and len(app.get("plotly_chart")) == 1
     trace = replayed(shipped, "I love my teacher.")

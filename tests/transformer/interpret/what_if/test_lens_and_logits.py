@@ -41,7 +41,7 @@ def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model):
 
 
 def test_a_translation_without_an_end_stops_after_so_many_tokens():
-    model, trace = loaded("en-de").model, trace_of("en-de", "I love my teacher.")
+    model, trace = loaded("en-de").model, trace_of("en-de", "The cat is hungry because it has not eaten.")
     whole, most = decoder_lens(model, trace.source_ids), len(trace.target_ids) + 3
     stopped = decoder_lens(model, trace.source_ids, more=3)
     assert [one.ids for one in stopped] == [one.ids[:most] for one in whole]
