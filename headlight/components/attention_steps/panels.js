@@ -159,13 +159,13 @@ export function stripOf({ grid, marked }, row, { geometry, limit, width }) {
 }
 
 // Two decimals; where cells are small, one, and of a weight two without the 0 before them.
-export function cellNumber(value, scale, short) {
+function cellNumber(value, scale, short) {
   if (!short) return number(value, 2);
   return scale === "weights" ? number(value, 2).replace(/^0/, "") : number(value, 1);
 }
 
 // In a cell for about three signs: one decimal without the 0 before it; for two, one digit that counts.
-export function tinyNumber(value, wide) {
+function tinyNumber(value, wide) {
   const isLarge = Math.abs(value) >= 0.95 && (Math.abs(value) >= 9.95 || wide < ROOM_FOR_A_DECIMAL);
   const text = isLarge ? number(value, 0) : number(value, 1).replace(/^(\D?)0\./, "$1.").replace(/^\D?\.0$/, "0");
   const room = text.length * DIGIT - (text.includes(".") ? DIGIT - POINT : 0);
@@ -173,7 +173,7 @@ export function tinyNumber(value, wide) {
 }
 
 // Cells as large as there is room for: square between tokens, low where there are many rows.
-export function geometryOf({ rows, columns }, labels, left, notes, room) {
+function geometryOf({ rows, columns }, labels, left, notes, room) {
   const few = columns <= FEW_COLUMNS, least = rows > VERY_MANY_ROWS ? PACKED_ROW : DENSE_ROW;
   const { width, most = Infinity, leastColumn = LEAST_COLUMN, row = ROW, top = NUMBERS_HIGH } = room;
   const beyond = labels ? 0.5 * LETTER * (shortened(labels.at(-1)).length - 1) : 0; // of the last slanted label

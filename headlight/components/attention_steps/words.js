@@ -208,7 +208,7 @@ export const FINDINGS = {
 };
 
 // Distances of one side, key minus query: "the token before", "3 to 4 tokens after".
-export function distancesText(distances) {
+function distancesText(distances) {
   const far = distances.map(Math.abs), least = Math.min(...far), most = Math.max(...far);
   if (!most) return "the token itself";
   const side = Math.max(...distances) > 0 ? "after" : "before";

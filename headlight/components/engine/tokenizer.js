@@ -36,7 +36,7 @@ function isRule(characters, composed) {
 
 // The text as the pieces spell it: normalised, blanks in runs of one and none at either end, each as the mark, and one
 // before all. Empty for a text of blanks alone.
-export function normalized(text) {
+function normalized(text) {
   const characters = [...text.replace(LONE_SURROGATE, "?")]; // as transformer.data.tokenizer.well_formed
   let result = "";
   for (let at = 0; at < characters.length; ) {

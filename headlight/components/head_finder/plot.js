@@ -11,7 +11,7 @@ const OUTLINES = [
   polygon(...Array.from({ length: 10 }, (_, at) => onCircle(at / 10, at % 2 ? 0.55 : 1.3))),
   polygon(...Array.from({ length: 6 }, (_, at) => onCircle(at / 6, 1.15))),
 ];
-export const SHAPES = OUTLINES.length;
+const SHAPES = OUTLINES.length;
 
 function polygon(...corners) {
   return corners;

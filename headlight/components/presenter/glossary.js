@@ -91,7 +91,7 @@ function textsOf(place) {
 
 // The first occurrence of each word: {word, node, start, end}, in the order of the words. At one position a longer word
 // goes before a shorter one.
-export function firstOf(words, nodes) {
+function firstOf(words, nodes) {
   const byForm = new Map(words.flatMap((word) => word.forms.map((form) => [form.toLowerCase(), word])));
   const forms = [...byForm.keys()].sort((one, other) => other.length - one.length).map(escaped);
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}_-])(?:${forms.join("|")})(?![\\p{L}\\p{N}_-])`, "giu");

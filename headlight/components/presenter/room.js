@@ -121,13 +121,13 @@ function bringsFigure({ addedNodes }) {
 }
 
 // The height of a figure that begins there; 0 where it is better seen by scrolling.
-export function roomBelow(top, window) {
+function roomBelow(top, window) {
   const room = window - BELOW - top;
   return room >= LEAST ? room : 0;
 }
 
 // Every so many of the labels at these places are written; rooms: what each takes along its axis.
-export function everyOf(places, rooms) {
+function everyOf(places, rooms) {
   const touches = (one, other) => {
     const gap = Math.abs(places[one] - places[other]);
     return gap > 0 && gap < (rooms[one] + rooms[other]) / 2;
