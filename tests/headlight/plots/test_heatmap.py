@@ -7,10 +7,9 @@ import plotly.graph_objects as go
 import pytest
 
 import headlight.plots as plots
-from headlight.plots.heatmap import Cells, Heatmap, heatmap_figure, weight_texts
+from headlight.plots.heatmap import Cells, Heatmap, heatmap_figure
 from headlight.plots.layout import captioned, enlarged, figure_of, scatter
 from headlight.plots.numbers import format_probability
-from headlight.plots.palette import PAGE_TEXT, THEMES_FAINTEST, WEIGHT_SCALE, Scale, diverging
 from transformer.interpret.trace import attention_map
 
 
@@ -50,22 +49,6 @@ def test_a_long_sentence_has_hover_but_neither_numbers_nor_all_labels(trace):
     assert 10 < len(figure.layout.xaxis.tickvals) < 128, "labels must not overlap"
 
 
-def test_digits_on_strong_cells_have_another_colour_than_the_pages():
-    weights = np.array([[0.1, 0.6, 0.3], [0.31, 0.69, 0.0], [1.0, float("nan"), 0.0]])
-    cells = Cells(weights, None, Scale(WEIGHT_SCALE, 0, 0.8), left=1)
-    texts = [["", *line] for line in weight_texts(weights)]
-    heatmap = Heatmap((cells,), ("a", "b", "c"), ("w", "x", "y", "z"), "", "", 460, texts)
-    digits = heatmap_figure(heatmap, "page").data[1]
-    inks = {(y, x): ink for y, x, ink in zip(digits.y, digits.x, digits.textfont.color, strict=True)}
-    assert {at for at, ink in inks.items() if ink == THEMES_FAINTEST} == {(0, 2), (1, 2), (2, 1)}
-    assert {ink for ink in inks.values() if ink != THEMES_FAINTEST} == {PAGE_TEXT}
-    differences = dataclasses.replace(heatmap, cells=(dataclasses.replace(cells, scale=diverging(0.8)),))
-    assert heatmap_figure(differences, "page").data[1].textfont.color is None
-
-
-CAPTION = "A caption </script> <b>& more</b>."
-
-
 CAPTION = "A caption </script> <b>& more</b>."
 
 
@@ -93,12 +76,3 @@ def test_letters_margins_and_height_grow_and_the_numbers_stay():
     assert (layout.xaxis.title.text, layout.yaxis.title.text) == ("step", "rank")
     assert larger.data[0].x == (1, 2) and larger.data[0].y == (3, 4)
     assert layout.meta == {"caption": CAPTION} and figure.layout.meta is None
-
-
-def test_letters_around_square_cells_grow_less_and_their_colour_bar_longer():
-    cells = Cells(np.zeros((3, 2)), None, bar="weight")
-    figure = heatmap_figure(Heatmap((cells,), ("a", "b", "c"), ("d", "e"), "query", "key", room=300), "page")
-    larger, before = enlarged(figure, 1.5), figure.data[0].colorbar
-    assert larger.layout.xaxis.tickfont.size == pytest.approx(1.1 * 13)
-    assert larger.data[0].colorbar.tickfont.size == pytest.approx(1.1 * before.tickfont.size)
-    assert larger.data[0].colorbar.len == 1.5 * before.len
