@@ -9,8 +9,7 @@ from support.t5 import NAME, TEXT, write_summarizer
 
 from headlight.app import results
 from headlight.app.selection import Selection
-from headlight.plots.limits import fits_page, left_out_words, plain_cells_words, replayed_words
-from headlight.views.attention.explorer_content import KINDS, STEPS
+from headlight.views.attention.explorer_content import STEPS
 from headlight.views.attention.long_explorer import LongExplorer, long_words
 from headlight.views.decoding.content import decoding_facts
 from transformer.interpret.trace import Trace, attention_map
@@ -108,14 +107,6 @@ def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     mean = (trace.encoder[0, 0] + trace.encoder[2, 7]) / 2
     np.testing.assert_allclose(arrays["mean"] / STEPS, mean, atol=0.51 / STEPS)
     assert both["chosen"] != facts["chosen"] and both["id"] == facts["id"]
-
-
-def test_sentences_of_128_tokens_a_side_come_near_no_limit(trace):
-    assert not left_out_words(128, 128, 127) and left_out_words(128, 129, 128)
-    assert not replayed_words(128, [128] * 2000) and replayed_words(512, [512] * 200)
-    assert fits_page(2 * 48 * 128**2) and not plain_cells_words(128, 128)
-    ours = {kind: trace.attention(kind)[:, :, :128, :128] for kind in KINDS}
-    assert not long_words(dataclasses.replace(trace, **ours))
 
 
 def test_the_player_of_a_long_text_has_the_maps_and_no_head_beside_them(trace):

@@ -7,11 +7,9 @@ import pytest
 from support.pages import numbers, open_page, page_text, specs
 from support.traces import loaded, stages_of, stream_of, trace_of
 
-from headlight.app.results import measures
-from headlight.plots.contributions import MEASURES, other_candidates
+from headlight.plots.contributions import other_candidates
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import shown_token
-from headlight.views.research.attribution import correlation_rows, correlations
 from headlight.views.research.contrast import most_doubtful_step
 from headlight.views.research.rollout import ALTI, HALVES, KINDS, MEASURED
 from transformer.interpret.attention_block import block_parameters
@@ -99,31 +97,6 @@ def test_bars_of_attribution_have_the_numbers_of_the_engine():
     (table,) = (each.proto.body for each in app.get("html") if "Rank correlation" in each.proto.body)
     assert signed(rank_correlation(abs(expected[0]), abs(expected[3])), 2) in table
     assert f"log P ({signed(np.log(trace.target_probabilities[2]), 3)})" in page_text(app)
-
-
-def test_attribution_runs_the_model_once_per_step_and_part_of_the_tokens(monkeypatch):
-    inputs, occlude = [], measures.occlude
-
-    def counting(model, source, fed, predicted, positions, *against):
-        inputs.append((len(fed), positions))
-        return occlude(model, source, fed, predicted, positions, *against)
-
-    monkeypatch.setattr(measures, "occlude", counting)
-    text = " ".join(["The old dog was too tired."] * 5)
-    open_view("attribution", text=text, step="2")
-    assert len(inputs) > 2 and len(inputs) == len(set(inputs))
-    open_view("attribution", text=text, step="3")
-    assert {fed for fed, _ in inputs} == {2, 3}
-
-
-def test_the_table_of_correlations_has_each_pair_once():
-    values = ([0.1, 0.5, 0.3, 0.1], [0.2, 0.4, 0.3, 0.1], [0.1, -0.9, 0.2, 0.0], [2.0, -0.1, 0.5, 0.3])
-    correlated = correlations(dict(zip(MEASURES, map(np.array, values), strict=True)))
-    assert correlated[2, 0] == pytest.approx(rank_correlation(np.array([1, 4, 3, 1.0]), np.array([2, 4, 3, 1.0])))
-    rows = correlation_rows(correlated)
-    assert [name for name, _ in rows] == list(MEASURES[1:])
-    assert [sum(map(bool, cells)) for _, cells in rows] == [1, 2, 3]
-    assert all("–" in cells for _, cells in correlation_rows(np.full((4, 4), np.nan)))
 
 
 def test_bars_of_contrast_have_the_numbers_of_the_engine_for_the_candidate_of_the_address():

@@ -43,8 +43,3 @@ def test_both_tables_end_in_the_greedy_translation_also_where_sampling_is_chosen
     last = re.findall(r'<span class="\w+">(.*?)</span>', early.rpartition("<tr>")[2])
     assert list(map(html.unescape, last)) == shown_tokens(trace.target_tokens)
     assert "It decodes greedily" in page_text(app)
-
-
-def test_the_norm_of_a_pre_norm_model_is_named():
-    app = open_page("pages/research.py", research="logit lens", checkpoint="reverse", text="abc")
-    assert "through the encoder's last LayerNorm. Blue" in page_text(app) and "greedily" not in page_text(app)

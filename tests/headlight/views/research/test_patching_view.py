@@ -1,4 +1,4 @@
-"""Activation patching: names and cells of maps by hand, and the page with its address."""
+"""Activation patching: names of rows and columns by hand, and the page with its address."""
 
 from types import SimpleNamespace
 
@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs
 
-from headlight.views.research.patching import CellName, candidate_rows
-from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question, question_of
 
-NAMES = ("<s>", "▁a", "▁b", "▁c", "</s>", "<b>")
-QUESTION = Question((1, 2, 1, 4), (1, 3, 1, 4), (0, 2), (2, 5))
-NOTHING = [[0.0] * 4] * 3
+NAMES = ("<s>", "▁a", "▁b", "▁c", "</s>")
+QUESTION = Question((1, 2, 1, 4), (1, 3, 1, 4), (0, 2), (2, 3))
 
 
 def name(id):
@@ -31,50 +28,14 @@ def made(shares, site="residual", part="encoder", clean=4.0, corrupted=-2.0) -> 
     return PatchingMap(cells, shares, clean, corrupted)
 
 
-def seen(*best) -> Predictions:
-    chances = np.array([[0.75, 0.125]] * 3)
-    return Predictions(np.array(best), chances, chances[:, 0], np.ones(3), np.zeros(3))
-
-
 def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_all_layers():
-    patching = made(NOTHING)
+    patching = made([[0] * 4] * 3)
     assert patching.row_names() == ["embeddings", "layer 1", "layer 2"]
     assert patching.column_names(QUESTION, TOKENIZER) == ["▁a'", "▁b' | ▁c'", "▁a'", "</s>'"]
     assert made([[0, 0]], part="decoder").column_names(QUESTION, TOKENIZER) == ["<s>", "▁b"]
     for site, columns in (("attention", ["<s>", "▁b"]), ("head", ["head 1", "head 2"])):
         other = made([[0, 0], [0, 0]], site, "cross")
         assert other.row_names() == ["layer 1", "layer 2"] and other.column_names(QUESTION, TOKENIZER) == columns
-
-
-@pytest.mark.parametrize(
-    "shares, cell",
-    [
-        ([[0, 1.0, 0], [0, 0.6, 0], [0.2, 0.4, 0.1]], (1, 1)),
-        ([[0, 0.5, 0], [0.1, 0, 0.2]], (0, 1)),
-        ([[0.1, 0.2], [np.nan, np.nan]], (0, 1)),
-        ([[np.nan, np.nan]], (0, 0)),
-    ],
-)
-def test_it_begins_with_the_last_layer_that_restores_over_half_else_with_the_most(shares, cell):
-    assert made(shares).default_cell() == cell
-
-
-def test_a_cell_is_named_so_that_no_other_is_meant():
-    columns = ["▁a", "▁b | ▁c", "▁a", "</s>"]
-    assert (
-        str(CellName(Cell("residual", "encoder", 0, 1), columns)) == "the encoder's vector at “▁b | ▁c” before layer 1"
-    )
-    after = "the encoder's vector at “▁a” (token 3) after layer 2"
-    assert str(CellName(Cell("residual", "encoder", 2, 2), columns)) == after
-    assert str(CellName(Cell("attention", "cross", 2, 1), columns)) == "the cross-attention of layer 3 at “▁b | ▁c”"
-    assert str(CellName(Cell("head", "cross", 1, 4), columns)) == "cross-attention layer 2, head 5"
-
-
-def test_the_candidates_stand_over_their_probabilities():
-    rows = candidate_rows(seen((1, 5), (2, 0), (3, 4)), name)
-    assert rows[0] == ("clean", ["a\n75.0 %", "<b>\n12.5 %"])
-    assert [run for run, _ in rows] == ["clean", "corrupted", "patched"]
-    assert rows[2][1][0] == "c\n75.0 %"
 
 
 def view(**query):

@@ -1,21 +1,13 @@
 """The view that trains live, through Streamlit's test runner: start, end, stop, and its address."""
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import HOSTILE, PAGE, button, components, headlines, open_page, page_text, payload, run_until
 
-from headlight.app.results import training_runs
-from transformer.toy.jobs import JobView
-from transformer.toy.settings import ToySettings, ToyStatus
-from transformer.toy.training import ToyTraining
+from transformer.toy.settings import ToySettings
 
 pytestmark = pytest.mark.usefixtures("jobs")
 AGAIN = "Leave it and start again"
-# The head that reads the right symbol most often is another one from snapshot to snapshot.
-UNSETTLED = {"task": "copy", "vocabulary": 7, "length": 6, "d_model": 32, "num_heads": 4, "seed": 2, "max_updates": 80}
 EASY = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
 
 
@@ -55,45 +47,6 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     layer, head = (replay(app)[name] + 1 for name in ("layer", "head"))
     assert reader.label == f"Show layer {layer}, head {head} of the cross-attention"
     assert replay(app)["facts"]["kind"] == "cross"
-
-
-def seen_so_far(training: ToyTraining, snapshots: int, state: str) -> JobView:
-    whole = training.replay()
-    (probe,) = whole.trajectories
-    maps = {name: getattr(probe, name)[:snapshots] for name in ("encoder", "decoder", "cross", "probabilities")}
-    part = replace(probe, **maps, outputs=probe.outputs[:snapshots])
-    so_far = replace(whole, steps=whole.steps[:snapshots], trajectories=(part,))
-    status = ToyStatus(int(so_far.steps[-1]), 1.0, 0.0, 100, 1.0, 10.0, "" if state == "running" else "limit")
-    return JobView(training.settings, state, 0, status, so_far)
-
-
-def test_the_large_map_keeps_its_head_during_a_training_and_the_best_one_is_marked(monkeypatch):
-    training = ToyTraining(ToySettings(**UNSETTLED))
-    for _ in training.run():
-        pass
-    cross = training.replay().trajectories[0].cross
-    source = training.replay().trajectories[0].source_text.split()
-    right = training.settings.task.positions(source)
-
-    def best(snapshot: int) -> tuple[int, int]:
-        hits = [
-            sum(int(rows[row].argmax()) in keys for row, keys in enumerate(right))
-            for rows in cross[snapshot].reshape(-1, *cross.shape[-2:])
-        ]
-        return divmod(hits.index(max(hits)), cross.shape[2])
-
-    views = {"one": seen_so_far(training, 1, "running")}
-    monkeypatch.setattr(training_runs, "jobs", lambda: SimpleNamespace(look=views.get))
-    app, shown, marked = open_live(job="one"), [], []
-    for snapshots in range(1, len(cross) + 1):
-        views["one"] = seen_so_far(training, snapshots, "running" if snapshots < len(cross) else "done")
-        payload = replay(app.run())
-        shown.append((payload["layer"], payload["head"]))
-        marked.append((payload["best"]["layer"], payload["best"]["head"]))
-    assert marked == [best(snapshot) for snapshot in range(len(cross))] and len(set(marked)) > 2
-    assert shown[1:] == [best(1)] * (len(cross) - 1), "update 10 is the first snapshot after the fifth update"
-    later = replay(open_live(job="one"))
-    assert (later["layer"], later["head"]) == best(len(cross) - 1), "of one that is over, the best"
 
 
 def test_starting_again_stops_the_earlier_training_of_this_visitor_alone(waiting):
