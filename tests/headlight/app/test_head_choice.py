@@ -55,6 +55,7 @@ def test_a_page_begins_with_the_plainest_head_and_a_clean_address(shipped):
     head = plainest_head(shipped.trace(SENTENCE), "cross", results.roles(results.checkpoint("en-de")))
     assert chosen(app) == labels(head) and "head" not in app.query_params
     np.testing.assert_allclose(shown_weights(app), weights(shipped, *head), atol=1e-5)
+    assert chosen(visit(visit(app, "inside"), "home")) == labels(head), "the first head of another page is no choice"
 
 
 @pytest.mark.parametrize(("text", "layer", "head"), [("cross.2.5-cross.1.1", 1, 4), ("cross.all.7", None, 6)])
@@ -99,12 +100,6 @@ def test_another_kind_begins_with_its_plainest_head(shipped):
     for one in ("cross", "encoder", "decoder", "cross"):
         assert chosen(choose(app, "kind", one)) == labels(plainest_head(shipped.trace(SENTENCE), one, roles))
         assert kind(app) == one
-
-
-def test_the_first_head_of_another_page_is_no_choice():
-    app = open_map()
-    first = chosen(app)
-    assert chosen(visit(visit(app, "inside"), "home")) == first
 
 
 def test_another_checkpoint_begins_with_its_own_head_and_replaces_one_that_it_does_not_have():

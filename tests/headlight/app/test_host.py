@@ -110,27 +110,3 @@ def test_a_low_limit_of_open_files_is_raised_and_visitors_are_admitted_up_to_it(
     with running() as (server, address):
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (SOFT, HARD))
         aside(visit()).result(timeout=300)
-
-
-@pytest.mark.parametrize(
-    ("limits", "tried"),
-    [
-        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), []),
-        ((256, resource.RLIM_INFINITY), [65_536, 10_240]),
-        ((256, 9000), [9000]),
-        ((1024, 1024), []),
-    ],
-)
-def test_a_limit_is_never_lowered_and_only_a_low_one_is_logged(limits, tried, monkeypatch, caplog):
-    numbers = []
-
-    def refuse_many(_, limits: tuple[int, int]) -> None:
-        numbers.append(limits[0])
-        if limits[0] > 20_000:
-            raise ValueError("more than the system gives")
-
-    monkeypatch.setattr(open_files.resource, "setrlimit", refuse_many)
-    monkeypatch.setattr(open_files.resource, "getrlimit", lambda _: limits)
-    open_files.raise_limit()
-    assert numbers == tried
-    assert [record.args for record in caplog.records] == ([(1024, 240)] if limits == (1024, 1024) else [])

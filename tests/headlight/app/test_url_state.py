@@ -1,6 +1,5 @@
 """The register of URL parameters: every widget takes its name from it, and every example address opens."""
 
-import ast
 import re
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -8,27 +7,17 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, check_headline, headlines, open_page, page_text, payload, specs
-from support.source_files import files, tree
+from support.source_files import files
 
 from headlight.app.parameters import PARAMETERS
 from headlight.app.url_state import default_of
 
-PACKAGES = ("app", "pages", "headlight.views", "headlight.lessons", "headlight.app")
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
 ADDRESSES = [line for line in LINES if not line.startswith("#")]
 
 
 def query_of(address: str) -> dict[str, list[str]]:
     return parse_qs(address.partition("?")[2], keep_blank_values=True)
-
-
-def test_only_the_shared_widgets_bind_parameters():
-    readers = {"choices", "url_state", "explorer"}  # the explorer reads parameters of links from other pages
-    nodes = [(path, node) for package in PACKAGES for path in files(package) for node in ast.walk(tree(path))]
-    for path, node in nodes:
-        binds = isinstance(node, ast.keyword) and node.arg == "bind"
-        reads = isinstance(node, ast.Attribute) and node.attr == "query_params"
-        assert path.stem in readers or not (binds or reads), f"{path.name}: {node.lineno}"
 
 
 def test_a_parameter_has_one_default():
