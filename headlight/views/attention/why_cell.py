@@ -39,7 +39,7 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
         cell = _choose_cell(trace, head)
     parts = what_if.parts_of_score(request, head, cell.query, cell.key, cell.against)
     finding = content.describe_cell(trace, parts)
-    words, figure = st.columns([5, 6], gap="medium")
+    words, figure = st.columns(2, gap="small")
     with words, st.container(gap="xsmall", key="score_words"):
         show_finding(finding)
         _show_pairs(trace, parts)
