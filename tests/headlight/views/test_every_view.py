@@ -4,16 +4,10 @@ from itertools import cycle
 from urllib.parse import unquote
 
 import pytest
-import torch
-from support.families import write_family
-from support.marian import write_model
 from support.pages import VIEWS, open_address, page_text, shows_only_text, specs
-from support.t5 import write_t5
 
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
-from transformer.checkpoint import save_checkpoint
-from transformer.exchange.importing import import_checkpoint
 
 HOSTILE = "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no] \x00 🍕"
 CHOICES = {"text", "checkpoint", "target", "source", "job", "jobs"}
@@ -49,20 +43,6 @@ def test_a_text_that_cannot_be_translated_gets_a_message(address):
     for text, message in (("", "is empty"), ("word " * 500, "at most 127")):
         app = open_address(address, text=text)
         assert not app.error and message in page_text(app)
-
-
-@pytest.fixture(scope="module")
-def imported(tmp_path_factory):
-    """Small imported checkpoints with random weights."""
-    made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
-    for name in IMPORTED:
-        (made / name).mkdir()
-        if name == SMALL:
-            write_model(made / SMALL, activation_function="swish", scale_embedding=False, _name_or_path="Helsinki/x")
-        else:
-            (write_family if name in (BART, "nllb") else write_t5)(made / name, name)
-        save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
-    return folder
 
 
 @pytest.mark.parametrize("name", IMPORTED)

@@ -3,18 +3,12 @@
 import shutil
 
 import pytest
-import torch
-from support.families import write_family
-from support.marian import make_opus_like, write_model
 from support.pages import open_address, open_page, page_text, payload, specs, unfolded
-from support.t5 import PREFIXES, write_t5
+from support.t5 import PREFIXES
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if
 from transformer import Beam, Greedy, Translator
-from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.exchange.exporting import export_marian
-from transformer.exchange.importing import import_checkpoint
 
 SMALL = "random"  # SiLU, embeddings as they are, a bias per piece
 BART = "bart-cnn"  # learned positions, a LayerNorm after them, a forced first token
@@ -24,26 +18,9 @@ GERMAN = PREFIXES["translation_en_to_de"]
 WHOLE_TEXT = "nothing before the text"
 
 
-@pytest.fixture(scope="module")
-def folder(checkpoints, tmp_path_factory):
-    """Imported checkpoints: en-de after a journey through an opus-like folder, and small ones with random weights."""
-    made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
-    export_marian(load_checkpoint(checkpoints / "en-de"), made / "marian")
-    make_opus_like(made / "marian", made / "opus")
-    for name in (SMALL, BART, NLLB, FLAN):
-        (made / name).mkdir()
-    write_model(made / SMALL, activation_function="swish", scale_embedding=False, _name_or_path="Helsinki/random")
-    write_family(made / BART, BART)
-    write_family(made / NLLB, NLLB)
-    write_t5(made / FLAN, FLAN)
-    for name in ("opus", SMALL, BART, NLLB, FLAN):
-        save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
-    return folder
-
-
 @pytest.fixture(autouse=True)
-def only_imported(folder, monkeypatch):
-    monkeypatch.setattr(results, "CHECKPOINTS", folder)
+def only_imported(imported, monkeypatch):
+    monkeypatch.setattr(results, "CHECKPOINTS", imported)
 
 
 @pytest.mark.parametrize(("name", "begins"), [("opus", "⟨pad⟩"), (NLLB, "⟨end⟩")])
@@ -68,11 +45,13 @@ def test_the_source_and_licence_of_an_imported_model_are_named():
         (FLAN, "instruction", GERMAN, WHOLE_TEXT, {"task": None}),
     ],
 )
-def test_languages_and_task_are_chosen_in_the_bar_and_kept_in_the_address(name, field, start, chosen, options, folder):
+def test_languages_and_task_are_chosen_in_the_bar_and_kept_in_the_address(
+    name, field, start, chosen, options, imported
+):
     app = open_address("/decoding", checkpoint=name, text="red dog")
     assert app.selectbox(key=field).value == start and chosen in app.selectbox(key=field).options
     app.selectbox(key=field).set_value(chosen).run()
-    trace, facts = Translator.load(folder / name).trace("red dog", **options), payload(app)["facts"]
+    trace, facts = Translator.load(imported / name).trace("red dog", **options), payload(app)["facts"]
     assert facts["source_tokens"] == list(trace.source_tokens) and facts["target_tokens"] == list(trace.target_tokens)
     linked = open_address("/decoding", checkpoint=name, text="red dog", **{field: chosen})
     assert linked.selectbox(key=field).value == chosen and payload(linked)["facts"] == facts
@@ -94,9 +73,9 @@ def test_early_layers_translate_into_the_language_and_the_last_one_is_the_transl
     assert early[-1].ids == trace.target_ids and {one.ids[0] for one in early} == {trace.target_ids[0]}
 
 
-def test_a_few_sentence_pairs_are_enough_for_calibration_and_none_gets_a_message(folder, tmp_path, monkeypatch):
+def test_a_few_sentence_pairs_are_enough_for_calibration_and_none_gets_a_message(imported, tmp_path, monkeypatch):
     for name, pairs in (("few", "red dog\tred dog\nbig cat\tbig cat\n"), ("long", f"{'red ' * 90}\tred\n")):
-        shutil.copytree(folder / SMALL, tmp_path / name)
+        shutil.copytree(imported / SMALL, tmp_path / name)
         (tmp_path / name / "samples.tsv").write_text(pairs, encoding="utf-8")
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     few = open_page("pages/research.py", research="calibration", checkpoint="few", text="red dog")

@@ -7,34 +7,19 @@ import numpy as np
 import pytest
 import torch
 from support.pages import fact_array, headlines, numbers, open_address, page_text, payload, specs
-from support.t5 import write_t5
 
 from headlight.app import results
-from headlight.plots.numbers import percent
 from headlight.views.positions.relative import describe_buckets, describe_head
 from transformer import Translator
-from transformer.checkpoint import save_checkpoint
-from transformer.exchange.importing import import_checkpoint
 from transformer.interpret.relative_positions import RelativeBias
 from transformer.model.attention import distance_ranges
 
 T5, FLAN = "t5", "flan-t5"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Two imported checkpoints with random weights."""
-    made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
-    for name in (T5, FLAN):
-        (made / name).mkdir()
-        write_t5(made / name, name)
-        save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
-    return folder
-
-
 @pytest.fixture(autouse=True)
-def only_these(folder, monkeypatch):
-    monkeypatch.setattr(results, "CHECKPOINTS", folder)
+def only_imported(imported, monkeypatch):
+    monkeypatch.setattr(results, "CHECKPOINTS", imported)
 
 
 def opened(address: str, **more: str):
@@ -42,9 +27,9 @@ def opened(address: str, **more: str):
     return open_address(address, **query)
 
 
-def test_the_curves_and_the_map_of_the_bias_are_added_to_the_scores_of_the_model(folder):
+def test_the_curves_and_the_map_of_the_bias_are_added_to_the_scores_of_the_model(imported):
     app = opened("/positions?positions=relative+bias", bias_head="3", bias_reach="16")
-    translator, head, query = Translator.load(folder / T5), 2, 20
+    translator, head, query = Translator.load(imported / T5), 2, 20
     stacks = (translator.model.encoder_relative, 16), (translator.model.decoder_relative, 0)
     for figure, (relative, last) in zip(specs(app), stacks, strict=False):
         with torch.inference_mode():
@@ -70,8 +55,8 @@ def bias_of(table: np.ndarray, reach: int, both_ways: bool) -> RelativeBias:
 
 
 @pytest.mark.parametrize(("both_ways", "reach"), [(True, 511), (False, 511), (True, 60)])
-def test_the_last_bucket_begins_at_its_nearest_distance(folder, both_ways, reach):
-    config = replace(Translator.load(folder / T5).model.config, relative_buckets=32, relative_distance=128)
+def test_the_last_bucket_begins_at_its_nearest_distance(imported, both_ways, reach):
+    config = replace(Translator.load(imported / T5).model.config, relative_buckets=32, relative_distance=128)
     bias, per_side = bias_of(np.zeros((1, 32)), reach, both_ways), 16 if both_ways else 32
     finding = describe_buckets(config, bias)
     last = np.flatnonzero(bias.at(-np.arange(reach + 1))[1] == per_side - 1)
@@ -107,14 +92,6 @@ def test_the_facts_of_a_block_have_its_bias_and_no_parameters_that_it_does_not_h
     products, bias, scores, buckets = (fact_array(arrays[each]) for each in ("products", "bias", "scores", "buckets"))
     np.testing.assert_allclose(products + bias, scores, atol=1e-4)
     np.testing.assert_array_equal(np.unique(buckets).size, np.unique(bias).size)
-
-
-def test_the_effect_of_a_division_is_shown_for_a_model_without_one(folder):
-    app = opened("/inside?inside=why+√d_k&head=encoder.1.2")
-    largest = Translator.load(folder / T5).trace("red dog").encoder[0, 1].max(axis=-1).mean()
-    assert f"not {percent(largest)}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
-    drawn = str([each["name"] for each in specs(app)[0]["data"]])
-    assert "without the division: the model's own" in drawn and "with the division: the model's own" not in drawn
 
 
 def test_a_page_names_the_extra_where_the_library_is_missing(monkeypatch):
