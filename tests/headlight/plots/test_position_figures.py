@@ -24,9 +24,7 @@ def test_the_framed_pair_is_drawn_as_two_waves_in_the_rows_of_the_table(shown):
         np.testing.assert_array_equal(curve.x, shown.table[:, dimension])
         np.testing.assert_array_equal(curve.y, np.arange(LENGTH))
         np.testing.assert_array_equal(marks.x, shown.table[[3, 7], dimension])
-        assert list(marks.y) == [3, 7] and f"dimension {dimension}" in curve.hovertemplate
-    frame, *lines = figure.layout.shapes
-    assert (frame.x0, frame.x1) == (3.5, 5.5) and [line.y0 for line in lines] == [3, 7]
+        assert list(marks.y) == [3, 7]
 
 
 def test_the_hands_of_the_clock_point_at_both_positions_and_the_arc_joins_them(shown):
@@ -39,4 +37,3 @@ def test_the_hands_of_the_clock_point_at_both_positions_and_the_arc_joins_them(s
         np.testing.assert_allclose([hand.x[1], hand.y[1]], shown.pairs[position, 2])
         np.testing.assert_allclose([arc.x[end], arc.y[end]], radius * shown.pairs[position, 2], atol=1e-5)
     assert f"{math.degrees(4 * shown.frequencies[2]):.1f}°" in arc.name
-    assert figure.layout.yaxis.scaleanchor == "x", "a circle must be round"

@@ -1,41 +1,9 @@
-"""Activation patching: names of rows and columns by hand, and the page with its address."""
+"""Activation patching: the page with its address."""
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs
 
-from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question, question_of
-
-NAMES = ("<s>", "▁a", "▁b", "▁c", "</s>")
-QUESTION = Question((1, 2, 1, 4), (1, 3, 1, 4), (0, 2), (2, 3))
-
-
-def name(id):
-    return NAMES[id]
-
-
-# Of two vocabularies: a source token is not the target token of the same id.
-TOKENIZER = SimpleNamespace(piece_text=name, source_piece_text=lambda id: f"{name(id)}'")
-
-
-def made(shares, site="residual", part="encoder", clean=4.0, corrupted=-2.0) -> PatchingMap:
-    shares = np.array(shares, dtype=float)
-    cells = tuple(
-        tuple(Cell(site, part, row, column) for column in range(shares.shape[1])) for row in range(len(shares))
-    )
-    return PatchingMap(cells, shares, clean, corrupted)
-
-
-def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_all_layers():
-    patching = made([[0] * 4] * 3)
-    assert patching.row_names() == ["embeddings", "layer 1", "layer 2"]
-    assert patching.column_names(QUESTION, TOKENIZER) == ["▁a'", "▁b' | ▁c'", "▁a'", "</s>'"]
-    assert made([[0, 0]], part="decoder").column_names(QUESTION, TOKENIZER) == ["<s>", "▁b"]
-    for site, columns in (("attention", ["<s>", "▁b"]), ("head", ["head 1", "head 2"])):
-        other = made([[0, 0], [0, 0]], site, "cross")
-        assert other.row_names() == ["layer 1", "layer 2"] and other.column_names(QUESTION, TOKENIZER) == columns
+from transformer.interpret.what_if.patching import PATCHED, question_of
 
 
 def view(**query):
@@ -62,6 +30,10 @@ def test_each_part_has_a_map_of_its_size(patched, shipped):
     shapes = {"encoder stream": (4, sources), "decoder stream": (4, steps), "cross-attention": (3, steps)}
     (spec,) = specs(view(minimal_pair="your own", patched=patched, **texts))
     assert numbers(spec["data"][0]["z"]).shape == shapes.get(patched, (3, 8))
+    rows, columns = (spec["layout"][axis]["ticktext"] for axis in ("yaxis", "xaxis"))
+    assert (rows[0] == "embeddings") == patched.endswith("stream")
+    both = [name for name in columns if "father" in name and "mother" in name]
+    assert len(both) == (patched == "encoder stream"), "a source token that differs has both names"
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,3 @@ def test_a_change_is_sent_with_its_heads_rows_and_token():
     (change,) = chosen(Action.FOCUS, SCOPES[1], CONCERNED[1])
     heads, rows = {"kind": "cross", "layer": 2, "head": None}, {"first": 2, "last": None}
     assert rewriting_facts(change) == {"action": "focus", "heads": heads, "key": 1, "rows": rows}
-    (change,) = chosen(Action.UNIFORM, kind="encoder")
-    heads, rows = {"kind": "encoder", "layer": 2, "head": 5}, {"first": 2, "last": 2}
-    assert rewriting_facts(change) == {"action": "uniform", "heads": heads, "key": None, "rows": rows}
