@@ -6,6 +6,7 @@ import tomllib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, check_headline
 
 from headlight.app.finding import Templates, TokenAt, short
@@ -77,9 +78,15 @@ def test_a_finding_knows_its_numbers_and_names_wherever_they_stand():
         finding["other"]
 
 
-def test_text_of_a_visitor_is_no_template():
-    finding = Templates({"text": "It is {text}."})("text", text="{count:percent} {0.__class__}")
-    assert str(finding) == "It is {count:percent} {0.__class__}."
+def test_text_of_a_visitor_is_no_template_and_no_html():
+    def page():
+        from headlight.app.finding import Templates
+        from headlight.app.widgets import show_finding
+
+        show_finding(Templates({"text": "It is {text}."})("text", text="{count:percent} <b>{0.__class__}"))
+
+    (finding,) = AppTest.from_function(page, default_timeout=60).run().get("html")
+    assert "It is {count:percent} &lt;b&gt;{0.__class__}." in finding.proto.body
 
 
 @given(st.floats(1e-5, 1e9))
