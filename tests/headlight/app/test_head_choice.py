@@ -7,7 +7,6 @@ from support.traces import trace_of
 
 from headlight.app import results
 from transformer.corpus.head_roles import plainest_head
-from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map
 
 SENTENCE = "I love my teacher."
@@ -107,10 +106,3 @@ def test_another_checkpoint_begins_with_its_own_head_and_replaces_one_that_it_do
     app.selectbox(key="checkpoint_list").select("reverse").run()
     roles, trace = results.roles(results.checkpoint("reverse")), trace_of("reverse", "a b c d")
     assert not app.exception and chosen(app) == labels(plainest_head(trace, "cross", roles))
-
-
-def test_without_roles_a_page_begins_with_the_most_confident_head(monkeypatch, shipped):
-    monkeypatch.setattr(results, "roles", lambda checkpoint: None)
-    monkeypatch.setattr(results, "default_head", results.default_head.__wrapped__)  # cached results know the roles
-    trace = shipped.trace(SENTENCE)
-    assert chosen(open_map()) == labels(most_confident_head(trace.cross, trace.source_tokens))

@@ -1,4 +1,4 @@
-"""Heatmaps: cells, labels, directions, and colours whose digits are legible; captions and enlargement."""
+"""Heatmaps: cells, labels, directions, and colours whose digits are legible; labels and captions for downloads."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ import pytest
 
 import headlight.plots as plots
 from headlight.plots.heatmap import Cells, Heatmap, heatmap_figure
-from headlight.plots.layout import captioned, enlarged, figure_of, scatter
+from headlight.plots.layout import captioned
 from headlight.plots.numbers import format_probability
 from transformer.interpret.trace import attention_map
 
@@ -49,30 +49,13 @@ def test_a_long_sentence_has_hover_but_neither_numbers_nor_all_labels(trace):
     assert 10 < len(figure.layout.xaxis.tickvals) < 128, "labels must not overlap"
 
 
-CAPTION = "A caption </script> <b>& more</b>."
-
-
 def test_a_map_carries_all_its_labels_for_downloads():
     keys, queries = tuple(f"key {number}" for number in range(60)), tuple(f"query {number}" for number in range(50))
     crowded = Heatmap((Cells(np.zeros((50, 60)), None),), queries, keys, "query", "key", room=300, extra="leaked")
-    figure = captioned(heatmap_figure(crowded, "page"), CAPTION)
+    figure = captioned(heatmap_figure(crowded, "page"), "A caption </script>.")
     assert len(figure.layout.xaxis.ticktext) < len(keys)
     meta = go.Figure(figure).layout.meta
     assert tuple(meta["rows"]) == queries and tuple(meta["columns"]) == (*keys, "", "leaked")
-    assert meta["caption"] == CAPTION
+    assert meta["caption"] == "A caption </script>."
     roomy = Heatmap((Cells(np.zeros((2, 3)), None),), queries[:2], keys[:3], "query", "key", room=300)
     assert heatmap_figure(roomy, "page").layout.meta == {"rows": queries[:2], "columns": keys[:3]}
-
-
-def test_letters_margins_and_height_grow_and_the_numbers_stay():
-    x, y = {"title": "step", "tickfont": {"size": 13}}, {"title": {"text": "rank", "font": {"size": 14}}}
-    lines, notes = [scatter([1, 2], [3, 4], "lines")], [{"text": "here"}]
-    figure = figure_of(lines, 200, theme="page", x=x, y=y, top=20, annotations=notes)
-    larger = enlarged(captioned(figure, CAPTION), 1.5)
-    layout = larger.layout
-    assert (layout.height, layout.margin.t, layout.margin.b) == (300, 30, 60)
-    fonts = layout.xaxis.tickfont, layout.xaxis.title.font, layout.yaxis.title.font, layout.legend.font
-    assert [font.size for font in (*fonts, layout.annotations[0].font)] == [19.5, 19.5, 21, 19.5, 19.5]
-    assert (layout.xaxis.title.text, layout.yaxis.title.text) == ("step", "rank")
-    assert larger.data[0].x == (1, 2) and larger.data[0].y == (3, 4)
-    assert layout.meta == {"caption": CAPTION} and figure.layout.meta is None

@@ -1,7 +1,6 @@
 """Pages with models of T5's family: relative positions, RMSNorm, scores without a division."""
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import torch
 from support.pages import fact_array, headlines, numbers, open_address, page_text, payload, specs
 
 from headlight.app import results
-from headlight.views.positions.relative import describe_buckets, describe_head
+from headlight.views.positions.relative import describe_head
 from transformer import Translator
 from transformer.interpret.relative_positions import RelativeBias
 from transformer.model.attention import distance_ranges
@@ -52,18 +51,6 @@ def bias_of(table: np.ndarray, reach: int, both_ways: bool) -> RelativeBias:
     """Return the bias of a table [heads, 32 buckets] up to a distance."""
     buckets = distance_ranges(torch.arange(-reach, reach + 1), 32, 128, both_ways=both_ways).numpy()
     return RelativeBias(table[:, buckets], buckets, both_ways)
-
-
-@pytest.mark.parametrize(("both_ways", "reach"), [(True, 511), (False, 511), (True, 60)])
-def test_the_last_bucket_begins_at_its_nearest_distance(imported, both_ways, reach):
-    config = replace(Translator.load(imported / T5).model.config, relative_buckets=32, relative_distance=128)
-    bias, per_side = bias_of(np.zeros((1, 32)), reach, both_ways), 16 if both_ways else 32
-    finding = describe_buckets(config, bias)
-    last = np.flatnonzero(bias.at(-np.arange(reach + 1))[1] == per_side - 1)
-    assert (finding["buckets"], finding["single"]) == (32, per_side // 2)
-    assert ("begins" in finding) == (last.size > 0)
-    assert finding["begin"] == last[0] if last.size else finding["furthest"] == reach
-    assert reach < 500 or not both_ways or finding["begin"] == 91, "and not at the 128 of the configuration"
 
 
 def test_the_distances_that_a_head_favours_most_and_least():

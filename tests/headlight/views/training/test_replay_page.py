@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, fact_array, headlines, open_page, page_text, payload
 
 from headlight.app import results
-from headlight.components.show import NEWEST
 from headlight.views.training.replay_content import attention_maps, focus_of, output_story, replay_facts
 from transformer.interpret.head_patterns import measure_head
 from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
@@ -96,29 +95,3 @@ def test_a_missing_or_damaged_replay_gets_a_message_and_a_new_file_is_read(tmp_p
     assert "no replay of the training of bare" in page_text(app)
     next(button for button in app.button if "recorded" in button.label).click().run()
     assert app.selectbox(key="checkpoint_list").value == "recorded" and payload(app)["facts"]["steps"]
-
-
-def show_training(following):
-    from headlight.app import results
-    from headlight.app.finding import Templates
-    from headlight.app.results import replays
-    from headlight.views.training.replay import Live, show_replay
-
-    watched = Live(
-        first=(0, 1), best=(1, 2), best_words="reads best", finding=Templates({"live": "A training."})("live")
-    )
-    replay = replays.replay(results.checkpoint("en-fr"))
-    show_replay(replay, "job", ("source", "target"), watched if following else None)
-
-
-@pytest.mark.parametrize(("following", "snapshot", "step"), [(True, "", NEWEST), (True, "500", 500), (False, "", 0)])
-def test_a_replay_follows_its_training_unless_the_visitor_has_scrubbed_back(following, snapshot, step):
-    app = AppTest.from_function(show_training, args=[following], default_timeout=300)
-    if snapshot:
-        app.query_params["snapshot"] = snapshot
-    shown = payload(app.run())
-    assert (shown["step"], shown["following"]) == (step, following)
-    assert shown["facts"]["languages"] == ["source", "target"]
-    if following:
-        assert (shown["layer"], shown["head"]) == (0, 1)
-        assert shown["best"] == {"layer": 1, "head": 2, "words": "reads best"}
