@@ -14,7 +14,7 @@ from transformer.interpret.trace import RowLabel, Trace, keys_of, masked_maps, n
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
-LARGEST = 5  # pairs of parts with a sentence each
+LARGEST = 4  # pairs of parts with a sentence each
 TEMPLATES = Templates.beside(__file__)
 
 

@@ -54,7 +54,7 @@ def test_the_part_named_has_the_largest_sum_of_products(shipped, trace, kind, qu
     assert (finding["weight"], finding["other_weight"]) == (row[2], row[1])
 
 
-def test_the_five_largest_pairs_leave_biases_out_and_lead_to_the_heads_own_rows(shipped, trace):
+def test_the_largest_pairs_leave_biases_out_and_lead_to_the_heads_own_rows(shipped, trace):
     parts = explained(shipped, trace)
     pairs = content.largest_pairs(trace, parts)
     assert len(pairs) == content.LARGEST
