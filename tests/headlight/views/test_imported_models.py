@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from support.pages import open_address, open_page, page_text, payload, specs, unfolded
+from support.pages import open_address, open_page, page_text, payload, specs
 from support.t5 import PREFIXES
 
 from headlight.app import results
@@ -21,12 +21,6 @@ WHOLE_TEXT = "nothing before the text"
 @pytest.fixture(autouse=True)
 def only_imported(imported, monkeypatch):
     monkeypatch.setattr(results, "CHECKPOINTS", imported)
-
-
-@pytest.mark.parametrize(("name", "begins"), [("opus", "⟨pad⟩"), (NLLB, "⟨end⟩")])
-def test_the_first_token_of_the_decoder_is_named(name, begins):
-    app = open_address("/inside?inside=masks", checkpoint=name, text="red dog", second="small cat")
-    assert f"decoder begins with {begins}" in page_text(unfolded(app, "batch"))
 
 
 def test_the_source_and_licence_of_an_imported_model_are_named():

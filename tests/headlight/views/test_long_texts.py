@@ -1,18 +1,15 @@
 """Views of a text of 512 tokens, the length of texts for summaries: limits on data and on runs of the model."""
 
-import dataclasses
-
 import numpy as np
 import pytest
-from support.pages import VIEWS, fact_array, open_address, page_text, unpack_facts
+from support.pages import VIEWS, open_address, page_text, unpack_facts
 from support.t5 import NAME, TEXT, write_summarizer
 
 from headlight.app import results
 from headlight.app.selection import Selection
 from headlight.views.attention.explorer_content import STEPS
 from headlight.views.attention.long_explorer import LongExplorer, long_words
-from headlight.views.decoding.content import decoding_facts
-from transformer.interpret.trace import Trace, attention_map
+from transformer.interpret.trace import Trace
 from transformer.model.head_ref import HeadRef
 
 MOST_SENT = 12_000_000  # bytes of a page
@@ -107,12 +104,3 @@ def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     mean = (trace.encoder[0, 0] + trace.encoder[2, 7]) / 2
     np.testing.assert_allclose(arrays["mean"] / STEPS, mean, atol=0.51 / STEPS)
     assert both["chosen"] != facts["chosen"] and both["id"] == facts["id"]
-
-
-def test_the_player_of_a_long_text_has_the_maps_and_no_head_beside_them(trace):
-    maps = attention_map(trace, "cross", 2, 3), attention_map(trace, "decoder", 2, 3)
-    facts = decoding_facts(trace, *maps)
-    assert not {"cross", "decoder"} & facts.keys() and facts["head_counts"] == list(trace.cross.shape[:2])
-    np.testing.assert_array_equal(fact_array(facts["shown_cross"]), trace.cross[2, 3])
-    short = dataclasses.replace(trace, cross=trace.cross[:1, :1], decoder=trace.decoder[:1, :1])
-    assert {"cross", "decoder"} <= decoding_facts(short, *maps).keys()
