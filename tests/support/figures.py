@@ -1,6 +1,5 @@
 """Every public figure of a shipped checkpoint."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -132,10 +131,3 @@ def _of_what_if(translator: Translator, trace: Trace, other: Trace) -> dict:
         "candidates": _with(plots.candidates, old, new, translator.tokenizer.piece_text),
         "log_probabilities": _with(plots.log_probabilities, trace, replace(other)),
     }
-
-
-def drawn_text(figure: go.Figure) -> str:
-    """Return a figure as JSON without its `meta`, the tokens to the letter for who takes the numbers along."""
-    parts = json.loads(figure.to_json())
-    parts["layout"].pop("meta", None)
-    return json.dumps(parts, ensure_ascii=False)
