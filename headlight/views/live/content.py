@@ -12,7 +12,7 @@ from transformer.training import TrainingReplay
 from .replay import replay_words
 
 TEXT = "I love my teacher."  # as in the app's address
-_BESIDE = 430_000  # bytes of a page that are neither weights nor tokens
+_BESIDE = 550_000  # bytes of a page that are neither weights nor tokens
 
 
 def live_file(
@@ -37,7 +37,7 @@ def live_file(
 
 def live_size(checkpoint: Checkpoint) -> int:
     """Return about how many bytes `live_file` has, which is not made; raises CheckpointError as it does."""
-    return packed_size(checkpoint) * 4 // 3 + len(checkpoint.tokenizer.model) // 2 + _BESIDE
+    return packed_size(checkpoint) * 4 // 3 + 9 * len(checkpoint.tokenizer) + _BESIDE
 
 
 def subject(checkpoint: Checkpoint, name: str) -> str:
