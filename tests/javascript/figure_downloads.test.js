@@ -1,9 +1,8 @@
-// Downloads of a Plotly figure: its numbers, its cells' colours, its caption.
+// Downloads of a Plotly figure: its numbers, its cells' colours.
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { latexCaption } from "../../headlight/components/export/caption.js";
 import { csvOf } from "../../headlight/components/export/csv.js";
 import { rampOf } from "../../headlight/components/figure_downloads/cells.js";
 import { plainText, tableOf } from "../../headlight/components/figure_downloads/numbers.js";
@@ -60,12 +59,4 @@ test("a colour is interpolated between the two stops around it, with its opacity
   const colours = [-1, -0.5, 0.5, 7].map(rampOf(scale, -1, 1));
   assert.deepEqual(colours, [[0, 10, 20, 0], [50, 10, 20, 0.5], [155, 0, 0, 1], [55, 0, 0, 1]]);
   assert.equal(rampOf([[0, "red"], [1, "blue"]], 0, 1), null);
-});
-
-test("a caption is text to LaTeX, and signs beyond its letters are mathematics", () => {
-  for (const [text, expected] of [
-    ["50 % of “▁I_{a}” & \\input{x}\n3", "50 \\% of “\\_I\\_\\{a\\}” \\& \\textbackslash{}input\\{x\\} 3"],
-    ["√d_k < ε → 10⁻², W₂ für “Käse”",
-      "$\\surd$d\\_k \\textless{} $\\varepsilon$ $\\to$ 10$^{-}$$^{2}$, W$_{2}$ für “Käse”"],
-  ]) assert.equal(latexCaption(text), `\\caption{${expected}}`);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { curve, linesOf, lookOf, moved, opacityOf, widthOf } from "../../headlight/components/token_lines/geometry.js";
+import { linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
 
 // Two words of source, "The dog" and a mark; one layer of two heads.
@@ -51,9 +51,6 @@ test("a hidden word is hidden with all its tokens; its changes are marked, and l
 test("weights from a hundredth on have a line, and the largest lies on top", () => {
   const lines = linesOf([[0.3, 0.009, 0.01], [0, 0.9, 0.1]]);
   assert.deepEqual(lines.map(({ row, column }) => [row, column]), [[0, 2], [1, 2], [0, 0], [1, 1]]);
-  for (const look of [widthOf, opacityOf]) assert.ok(look(0.01) > 0 && look(0.2) < look(0.3));
-  assert.deepEqual([opacityOf(1), Number(lookOf(0).strokeOpacity), Number(lookOf(0.5).strokeOpacity)], [1, 0, 0.53]);
-  assert.equal(curve({ x: 10, y: 30 }, { x: 50.26, y: 270 }), "M10 30C10 150 50.3 150 50.3 270", "upright");
 });
 
 test("arrow keys go along a row, and across to the nearest token of the other", () => {

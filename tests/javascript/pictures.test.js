@@ -1,4 +1,4 @@
-// Files to save: SVG from what a pen has drawn, tables, archives. The browser's tests look at whole pictures.
+// Files to save: texts in SVG, tables, archives. The browser's tests look at whole pictures.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,69 +6,15 @@ import { test } from "node:test";
 import { figureOf as stepFigure } from "../../headlight/components/attention_steps/picture.js";
 import { csvOf, tableOfMatrices } from "../../headlight/components/export/csv.js";
 import { filesOf } from "../../headlight/components/export/npz.js";
-import { SvgPen } from "../../headlight/components/export/pen.js";
-import { drawingOf, painted, shape, svgFile, svgText } from "../../headlight/components/export/svg.js";
+import { shape, svgText } from "../../headlight/components/export/svg.js";
 import { Grid } from "../../headlight/components/lib/format.js";
-import { Geometry, paintHeatmap } from "../../headlight/components/lib/heatmap.js";
 import { replayFigure } from "../../headlight/components/replay_player/picture.js";
 import { Snapshots } from "../../headlight/components/replay_player/snapshots.js";
 
-// All shapes of a tag, the outer ones first.
-function every(parts, tag) {
-  return parts.flatMap((part) => {
-    return part.tag ? [...(part.tag === tag ? [part] : []), ...every(part.children, tag)] : [];
-  });
-}
-
-const textsOf = (parts, tag = "text") => every(parts, tag).map(({ children }) => children.at(-1));
-const valuesOf = (shapes, name) => shapes.map(({ attributes }) => attributes[name]);
-
-test("a file has its size, texts and fonts, hostile text is escaped, and colours are apart from their opacity", () => {
+test("hostile text is escaped in a picture", () => {
   const hostile = svgText(shape("text", { x: 1, "data-token": '"<&' }, '</script><img src=x onerror="hurt()">&\u0001'));
   const escaped = "&lt;/script&gt;&lt;img src=x onerror=&quot;hurt()&quot;&gt;&amp;\uFFFD";
   assert.equal(hostile, `<text x="1" data-token="&quot;&lt;&amp;">${escaped}</text>`);
-  const drawing = drawingOf([shape("rect", { width: 0 })], { left: -2, top: 5, right: 20.5, bottom: 9 });
-  const { text, width, height } = svgFile({ title: "A <title>", caption: "A & B", ...drawing }, "@font-face {}");
-  assert.deepEqual([width, height], [39, 20]);
-  for (const part of [
-    'width="39" height="20" viewBox="0 0 39 20"', '<g transform="translate(10 3)"><rect width="0"/></g></svg>',
-    "<title>A &lt;title&gt;</title><desc>A &amp; B</desc><style>@font-face {}</style>", 'fill="rgb(255, 255, 255)"/>',
-  ]) assert.ok(text.includes(part), part);
-  assert.deepEqual(painted("fill", "rgba(1, 2, 3, 0.5)", 0.5), { fill: "rgb(1, 2, 3)", "fill-opacity": 0.25 });
-  assert.deepEqual(painted("stroke", "#fff"), { stroke: "#fff", "stroke-opacity": 1 });
-  assert.deepEqual(painted("fill", "rgba(0, 0, 0, 0)"), { fill: "none" });
-});
-
-const VALUES = [[0, 0.5, NaN], [1, 0.25, 0.25]];
-const PICTURE = {
-  geometry: new Geometry({ rows: 2, columns: 3, left: 40, top: 30, wide: 36, high: 20, after: 5, below: 5 }),
-  rows: ["▁a", "b"], columns: ["x", "▁much_too_long_a_key", "z"], share: (row, column) => VALUES[row][column],
-};
-
-test("a pen for files draws a box with its title for each cell that stands apart", () => {
-  const pen = new SvgPen(), valueText = (row, column, short) => `${VALUES[row][column]}${short}`;
-  const titleOf = (row, column) => `${row},${column}`, masked = (row, column) => Number.isNaN(VALUES[row][column]);
-  paintHeatmap(pen, { ...PICTURE, gap: 2, valueText, titleOf, masked });
-  const boxes = every(pen.parts, "rect").filter(({ children }) => children.length);
-  assert.deepEqual(valuesOf(boxes, "x"), [41, 77, 41, 77, 113]);
-  assert.deepEqual(valuesOf(boxes, "fill-opacity"), [0.03, 0.72, 1, 0.375, 0.375]);
-  assert.deepEqual(textsOf(pen.parts, "title"), ["0,0", "0,1", "1,0", "1,1", "1,2"]);
-  assert.deepEqual(valuesOf(every(pen.parts, "path"), "d"), ["M114 48L146 32"], "masked cells are hatched");
-  const texts = textsOf(pen.parts), slanted = every(pen.parts, "text").at(-1).attributes.transform;
-  assert.equal(texts[0], "0false", "there is room for whole numbers");
-  assert.ok(texts.includes("▁much_too_l…"));
-  assert.equal(slanted, "translate(134 25) rotate(-60)");
-});
-
-test("adjacent cells are one path per colour, neighbours of a colour one box of it", () => {
-  const pen = new SvgPen(), around = (row, column) => [[-1, 0, NaN], [1, 0.5, 0.5]][row][column];
-  paintHeatmap(pen, { ...PICTURE, columns: null, first: 33, share: around, signed: true });
-  const [cells] = every(pen.parts, "g"), { fill, d } = cells.children[1].attributes;
-  assert.equal(cells.attributes.transform, "translate(40 30) scale(36 20)");
-  assert.deepEqual([fill, d], ["rgb(0, 133, 122)", "M1 0h1v1h-1z"]);
-  assert.deepEqual(valuesOf(cells.children, "fill-opacity"), [0.72, 0.03, 0.72, 0.375]);
-  assert.equal(cells.children[3].attributes.d, "M1 1h2v1h-2z");
-  assert.deepEqual(textsOf(pen.parts).slice(2), ["33", "34", "35"]);
 });
 
 test("matrices become a row per cell that is not blank, and files named by matrix", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { changesBetween } from "../../headlight/components/attention_steps/changes.js";
-import { neuronsOf, panelsOf, pictureOf, windowOf } from "../../headlight/components/attention_steps/panels.js";
+import { neuronsOf, windowOf } from "../../headlight/components/attention_steps/panels.js";
 import { Sums } from "../../headlight/components/attention_steps/sums.js";
 import { Grid } from "../../headlight/components/lib/format.js";
 
@@ -30,9 +30,6 @@ const GRIDS = {
 const DATA = { queries: ["▁a", "▁b"], keys: ["▁x", "▁y", "▁z"], head: 1, headSize: 2, epsilon: 0, grids: GRIDS };
 const sums = new Sums(DATA);
 
-const withWindow = (panel, chosen = { query: 0, key: 0, dimension: 0 }, data = DATA, width = undefined) => {
-  return { ...panel, window: windowOf(panel, chosen, data, width) };
-};
 const of = (recipe, row, column, from = sums) => {
   return from.of({ recipe, rows: "queries", columns: "keys", grid: { at: () => 0 } }, row, column);
 };
@@ -92,25 +89,10 @@ test("the neuron view multiplies query and key dimension by dimension, and value
   const [values, weighted, output] = neuronsOf("values", DATA, 0);
   assert.deepEqual([...weighted.grid.values], [0.5, 5, 1, 10, 0, -0]);
   assert.deepEqual([values.notes(1), weighted.limit], ["× 0.5000", 40]);
-  const sum = withWindow(output, { query: 1, key: 0, dimension: 0 });
+  const sum = { ...output, window: windowOf(output, { query: 1, key: 0, dimension: 0 }, DATA) };
   assert.deepEqual(sum.window, { row: 1, rows: 1, column: 0, columns: 2 }, "the sum alone has the query's row");
   assert.ok(sums.of(sum, 1, 0).name.startsWith("“▁b”"));
   assert.deepEqual(neuronsOf("mask", DATA, 0), []);
-});
-
-test("a picture has shares of full colour, blank where masked or not a number", () => {
-  const map = { array: "weights", rows: "queries", columns: "keys", scale: "weights" };
-  const [panel] = panelsOf({ panels: [map] }, DATA);
-  const weights = pictureOf(withWindow(panel), DATA, 600);
-  assert.deepEqual([weights.share(0, 0), weights.share(0, 2), weights.limit, weights.signed], [0.5, NaN, 1, false]);
-  assert.deepEqual([weights.valueText(0, 0, true), weights.valueText(0, 2, true)], [".50", ""]);
-  const signed = { ...map, scale: "signed", masked: null, first: 1 };
-  const shares = (values) => {
-    const { share } = pictureOf(withWindow({ ...signed, grid: values }), DATA, 600);
-    return [0, 1, 2].map((column) => share(0, column));
-  };
-  assert.deepEqual(shares(GRIDS.products), [1, -6.5 / 16.5, 7 / 16.5]);
-  assert.deepEqual(shares(grid([[-Infinity, NaN, 2]])), [NaN, NaN, 1]);
 });
 
 test("changes of an edit are found cell by cell, without rounding and other shapes", () => {

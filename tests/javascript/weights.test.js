@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { sideOf } from "../../headlight/components/attention_explorer/story.js";
-import { cellsOf } from "../../headlight/components/attention_explorer/views.js";
 import { Attention, Shown, largestTogether } from "../../headlight/components/attention_explorer/weights.js";
 import { exampleFacts } from "./example.js";
 
@@ -77,9 +76,6 @@ test("the table has every weight, the entropy in nats, and what is masked or lef
     ["input s, output </s>", "left out", "left out", "0.5000", "1.03"],
   ]);
   assert.deepEqual([shown("encoder").largestOfRow(1), shown("encoder").largest], [1, 1]);
-  const weights = [0, 0.123, 0.994, 0.9953, 1, 1.26];
-  const { valueText } = cellsOf({ full: () => 1, isShown: () => true, at: (row) => weights[row] }, {});
-  assert.deepEqual(weights.map((_, row) => valueText(row, 0)), [".00", ".12", ".99", "1.00", "1.00", "1.3"]);
 });
 
 test("a head has its pattern and measures, and the heads worth a look are unlike one another", () => {
