@@ -29,13 +29,17 @@ from transformer.translator import Translator
 
 ROOT = Path(__file__).parents[1]
 # The longest files come first, so that all workers end at about the same time.
-LONGEST = ("test_views", "test_class", "test_live_file", "test_lessons", "test_distributed", "test_components")
+LONGEST = (
+    *("test_views", "test_class", "test_live_file", "test_lessons", "test_distributed", "test_components"),
+    "test_every_view",
+)
 # Files that start processes, train until something is learned, or go through every shape of model.
 SLOW = {
     *("test_atlas_command", "test_class_killed", "test_class_replicas", "test_class_rights", "test_cold_start"),
-    *("test_distributed", "test_engine", "test_every_shape", "test_examples", "test_host", "test_hostile"),
-    *("test_imported_models", "test_interrupted", "test_jobs", "test_live_page", "test_many_visitors"),
-    *("test_nginx", "test_package", "test_resume", "test_toy_training", "test_untrusted"),
+    *("test_distributed", "test_engine", "test_every_shape", "test_examples", "test_host"),
+    *("test_hostile", "test_imported_models", "test_interrupted", "test_jobs", "test_live_page"),
+    *("test_many_visitors", "test_measures_learning", "test_model_queue", "test_nginx", "test_package"),
+    *("test_resume", "test_toy_training", "test_untrusted"),
 }
 NIGHTLY = {"test_nginx", "test_class_replicas"}  # files that need more than Python and browsers
 
@@ -48,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "browser" in item.fixturenames or item.path.parent.name == "browser":
             item.add_marker(pytest.mark.browser)
-        if item.path.stem in SLOW:
+        if item.path.stem in SLOW or "trained_folder" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
         if item.path.stem in NIGHTLY:
             item.add_marker(pytest.mark.nightly)

@@ -15,6 +15,7 @@ from support.source_files import ROOT
 
 import headlight as hl
 from headlight.plots.layout import Figure
+from transformer.evaluation import Confidence
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +58,11 @@ def test_a_map_of_content_sums_to_one_and_names_the_share_that_was_left_out(trac
     np.testing.assert_allclose(figure.data[0].z.sum(axis=-1), 1, atol=1e-5)
     left_out = trace.content_only().removed["cross"][2, 4].mean()
     assert f"{100 * left_out:.0f} % left out" in figure.data[0].colorbar.title.text
+
+
+def test_the_histogram_counts_right_and_wrong_tokens_apart():
+    measured = Confidence(best=np.array([0.1, 0.9, 0.95]), right=np.array([False, True, False]), reference=np.ones(3))
+    assert [sum(bars.y) for bars in hl.plots.confidence_histogram(measured).data] == [1, 2]
 
 
 def test_a_figure_has_the_light_themes_colours_where_the_browser_would_put_them(trace):
