@@ -79,7 +79,7 @@ def first_output(run: Run) -> Answer:
     """
     replayed = _replayed(run)
     training = run.translator.checkpoint.training
-    if replayed.replay.steps[0] or ("warm_start" in training):
+    if replayed.replay.steps[0] or "warm_start" in training:
         raise Undecided("This replay does not begin with random weights.")
     written = replayed.trajectory.outputs[0]
     tokens = [piece.id for piece in run.translator.tokenizer.pieces(written)]
@@ -135,8 +135,8 @@ def first_right(run: Run) -> Answer:
 def loss_or_head(run: Run, kind: str) -> Answer:
     """Ask which comes first: half the fall of the loss, or half the sharpening of the kind's head that changed most.
 
-    names: those of `_Replayed` (snapshot: where the head is half
-    as sharp), at_loss, spread and sharp: its rows' largest weight at both ends.
+    names: those of `_Replayed` (snapshot: where the head is half as sharp), at_loss, spread and sharp: its rows'
+    largest weight at both ends.
     """
     replayed = _replayed(run)
     values, losses = replayed.sharpening(kind), replayed.losses
