@@ -12,6 +12,7 @@ from headlight.app.widgets import offer_download, plain, show_table
 from . import panel
 from .file import Lesson
 from .overview import overview
+from .sentence import about_words
 from .teach.desk import CLASS
 from .teach.summary import show_class
 from .worksheet import worksheet
@@ -85,15 +86,18 @@ def show_teacher(request: TranslationRequest) -> None:
         st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
         _offer_class(lesson, "told")
         steps = overview(lesson, request)
+        sentences = [step.sentence for step in steps]
+        about = about_words(lesson, request, sentences)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
-            page = worksheet(lesson, steps, answers=answers)
+            page = worksheet(lesson, steps, about, answers=answers)
             offer_download(
                 label, partial(str.encode, page), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html"
             )
     st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
+    st.markdown(plain(about_words(lesson, request, sentences, "The class asks about")))
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
     with st.container(key="lesson_told_steps"):
-        show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
+        show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "right answer"), rows)
 
 
 def show_class_view(request: TranslationRequest) -> None:

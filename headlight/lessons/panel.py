@@ -6,6 +6,7 @@ take the ordered values (`url_state.order`).
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -26,7 +27,8 @@ from transformer.errors import UserError
 from .answer import Kind, Run
 from .destination import Destination, go_to, go_to_list, take
 from .file import Lesson, lesson_files, read_lessons
-from .step_view import StepView, Try, payload_of, pose, pose_decided
+from .sentence import about_words, all_sentences, begun, pose_step, step_sentences
+from .step_view import StepView, Try, payload_of, pose
 from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
@@ -125,63 +127,34 @@ def follow(request: TranslationRequest) -> None:
 
 
 def _view_at(lesson: Lesson, destination: Destination, request: TranslationRequest) -> StepView:
-    """Return the step of a destination; a class begins with the teacher's sentence where it decides every question."""
-    number, begins = min(destination.step, len(lesson.steps) - 1), destination.begins
-    undecided = undecided_questions(lesson, request) if begins and desk.code_in_address() else None
-    try:
-        view = _pose(lesson, number, request, begins=begins if undecided is None else bool(undecided))
-    except UserError:  # the text cannot be translated: the lesson's own can
-        view = _pose(lesson, number, request, begins=True)
-    if undecided:
-        questions = ("question " if len(undecided) == 1 else "questions ") + ", ".join(map(str, undecided))
-        desk.tell(
-            f"“{request.text}” does not decide {questions} of this lesson: the class begins with "
-            f"“{view.run.request.text}”"
-        )
+    """Return the step of a destination, by the rule of `sentence` where the lesson begins there."""
+    number = min(destination.step, len(lesson.steps) - 1)
+    if not destination.begins:
+        with suppress(UserError):  # the text cannot be translated: the lesson's own can
+            return _pose(lesson, number, request)
+    st.session_state.pop(_OWN, None)
+    view = begun(lesson, number, request)
+    if view.run.request.text != request.text != PARAMETERS["text"].default:
+        desk.tell(about_words(lesson, request, [view.run.request.text]))
     return view
 
 
-def undecided_questions(lesson: Lesson, request: TranslationRequest) -> list[int] | None:
-    """Return the steps, from 1, whose questions the teacher's sentence does not decide; None for the default sentence.
-
-    A sentence of the lesson has none, wherever the class begins: each step takes another one where it needs it.
-    """
-    if request.text == PARAMETERS["text"].default:
-        return None
-    if request.text in _sentences(lesson):
-        return []
-    questions = [number for number, step in enumerate(lesson.steps) if step.is_question]
-    try:
-        return [number + 1 for number in questions if pose(lesson, number, Run(request)).undecided]
-    except UserError:  # it cannot be translated
-        return [number + 1 for number in questions]
-
-
-def _sentences(lesson: Lesson) -> set[str]:
-    return {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
-
-
-def _pose(lesson: Lesson, number: int, request: TranslationRequest, *, begins: bool) -> StepView:
+def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
     """Return a step for the visitor's own sentence, or else for the first of the lesson's that decides it.
 
     Where the own one does not, the panel has the reason; the same step again takes the lesson's, the next step the own.
     """
-    sentences = lesson.sentences_of(number) if _reads_english(request) else ()
     is_again = _step_in_address() == (lesson, number)
-    visitors = request.text if request.text not in _sentences(lesson) else ""
+    visitors = request.text if request.text not in all_sentences(lesson) else ""
     visitors = visitors or ("" if is_again else st.session_state.pop(_OWN, ""))
-    if visitors and not begins:
+    if visitors:
         view = pose(lesson, number, Run(replace(request, text=visitors), _address()))
+        sentences = step_sentences(lesson, number, request)
         if not (view.undecided and is_again and sentences):
             return view
         st.session_state[_OWN] = visitors
-    if sentences and (begins or request.text not in sentences):
         request = replace(request, text=sentences[0])
-    return pose_decided(lesson, number, Run(request, _address()), sentences)
-
-
-def _reads_english(request: TranslationRequest) -> bool:
-    return results.translator(request.checkpoint).checkpoint.data.get("source_language", "English") == "English"
+    return pose_step(lesson, number, request, _address())
 
 
 def _defaults(lesson: Lesson) -> dict[str, str]:

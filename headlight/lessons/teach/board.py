@@ -57,7 +57,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "tokens": list(screen.tokens),
         "acts": acts(classroom, screen, shown),
     }
-    if current is None or view.tally is None:
+    if current is None or view.tally is None or screen.page == "lessons":  # the wall would cover the summary
         return content
     is_over = classroom.phase == Phase.REVEALED
     tallies = [*before, view.tally]
@@ -71,6 +71,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "answered": view.tally.answered,
         "hands": list(current.hands) if current.question.kind == Kind.ONE and not is_over else None,
         "about": current.question.about,
+        "beside": screen.page == "inside",  # whose numbers the questions need
         "labels": labels if shown else [],
         "bars": counts if shown else [],
         "right": list(current.truth.right) if is_over else [],
