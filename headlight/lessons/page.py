@@ -1,4 +1,4 @@
-"""The page Lessons: the next lesson above all others, a lesson for its teacher, and a class."""
+"""The page Lessons: a card for each, a lesson for its teacher, and a class."""
 
 from functools import partial
 
@@ -26,57 +26,38 @@ def show_page(request: TranslationRequest) -> None:
 
 
 def show_lessons(request: TranslationRequest) -> None:
-    """Show the next lesson, and below it a card for each lesson."""
+    """Show a card for each lesson; the first with open questions has the button that stands out."""
     del request
     bar.hide_sentence()
     lessons, problems = panel.lessons()
-    numbered = list(enumerate(lessons, start=1))
-    following = next((each for each in numbered if _open_questions(each[1])), None)
-    if following:
-        _show_next(*following)
+    following = next(filter(_open_questions, lessons), None)
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
-    for row in range(0, len(numbered), 2):
-        for column, (number, lesson) in zip(st.columns(2), numbered[row : row + 2], strict=False):
+    for row in range(0, len(lessons), 2):
+        for number, column in enumerate(st.columns(2)[: len(lessons) - row], start=row):
             with column:
-                _show_card(number, lesson)
+                _show_card(number + 1, lessons[number], is_next=lessons[number] == following)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
 
 
-def _show_next(number: int, lesson: Lesson) -> None:
-    """Show the first lesson that has open questions, and a button that goes to the first of these."""
-    begun = bool(panel.answered(lesson.name))
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="next_lesson"):
-        with st.container(gap=None):
-            st.subheader(f"{number}. {plain(lesson.title)}", anchor=False)
-            st.markdown(plain(lesson.goal))
-        label, step = ("Go on", _open_questions(lesson)[0] - 1) if begun else ("Begin", 0)
-        words = f"{label}, {lesson.minutes} min"
-        st.button(words, key="begin_next", type="primary", on_click=panel.begin, args=(lesson.name, step))
-        _offer_class(lesson, "next")
-
-
-def _show_card(number: int, lesson: Lesson) -> None:
-    questions = _questions(lesson)
-    done = len(questions) - len(_open_questions(lesson))
-    words = f"{lesson.minutes} min" + (f", {done} of {len(questions)} questions answered" if done else "")
+def _show_card(number: int, lesson: Lesson, *, is_next: bool) -> None:
+    """Show a lesson with a button that goes to its first open question, or to its begin."""
+    still_open = _open_questions(lesson)
+    done = len(lesson.questions) - len(still_open)
+    words = f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
+    label, step = ("Go on", still_open[0] - 1) if done and still_open else ("Again" if done else "Begin", 0)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
         with st.container(gap=None):
             st.markdown(f"**{number}. {plain(lesson.title)}**")
-            st.caption(words)
-        label = "Again" if done == len(questions) else "Begin"
-        st.button(label, key=f"begin_{lesson.name}", on_click=panel.begin, args=(lesson.name,))
+            st.caption(f"{plain(lesson.goal)} {words}")
+        key, look = f"begin_{lesson.name}", "primary" if is_next else "secondary"
+        st.button(label, key=key, type=look, on_click=panel.begin, args=(lesson.name, step))
         _offer_class(lesson, "card")
-
-
-def _questions(lesson: Lesson) -> list[int]:
-    """Return the steps of a lesson with a question, counted from 1."""
-    return [number for number, step in enumerate(lesson.steps, start=1) if step.is_question]
 
 
 def _open_questions(lesson: Lesson) -> list[int]:
     answered = panel.answered(lesson.name)
-    return [number for number in _questions(lesson) if number not in answered]
+    return [number for number in lesson.questions if number not in answered]
 
 
 def show_teacher(request: TranslationRequest) -> None:
@@ -86,15 +67,14 @@ def show_teacher(request: TranslationRequest) -> None:
         st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
         _offer_class(lesson, "told")
         steps = overview(lesson, request)
-        sentences = [step.sentence for step in steps]
-        about = about_words(lesson, request, sentences)
+        about = about_words(lesson, request, [step.sentence for step in steps])
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
             page = worksheet(lesson, steps, about, answers=answers)
             offer_download(
                 label, partial(str.encode, page), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html"
             )
     st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
-    st.markdown(plain(about_words(lesson, request, sentences, "The class asks about")))
+    st.markdown(f"**Alone, in a class and on paper:** {plain(about)}")
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
     with st.container(key="lesson_told_steps"):
         show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "right answer"), rows)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from transformer.errors import UserError
 from .answer import Kind, Run
 from .destination import Destination, go_to, go_to_list, take
 from .file import Lesson, lesson_files, read_lessons
-from .sentence import about_words, all_sentences, begun, pose_step, step_sentences
+from .sentence import about_words, all_sentences, pose_step, step_sentences, walk
 from .step_view import StepView, Try, payload_of, pose
 from .teach import desk
 
@@ -133,7 +133,7 @@ def _view_at(lesson: Lesson, destination: Destination, request: TranslationReque
         with suppress(UserError):  # the text cannot be translated: the lesson's own can
             return _pose(lesson, number, request)
     st.session_state.pop(_OWN, None)
-    view = begun(lesson, number, request)
+    view = next(islice(walk(lesson, request), number, None))
     if view.run.request.text != request.text != PARAMETERS["text"].default:
         desk.tell(about_words(lesson, request, [view.run.request.text]))
     return view
@@ -154,7 +154,7 @@ def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
             return view
         st.session_state[_OWN] = visitors
         request = replace(request, text=sentences[0])
-    return pose_step(lesson, number, request, _address())
+    return pose_step(lesson, number, Run(request, _address()))
 
 
 def _defaults(lesson: Lesson) -> dict[str, str]:
@@ -286,14 +286,13 @@ def teach(name: str, step: int = 0) -> None:
 def end_of(lesson: Lesson) -> dict:
     """Return the panel's payload after the last step: the goal, the score, and the next lesson."""
     following = _following(lesson)
-    questions = {number for number, step in enumerate(lesson.steps, start=1) if step.is_question}
     return {
         "key": f"{lesson.name} end",
         "title": lesson.title,
         "step": len(lesson.steps) + 1,
         "of": len(lesson.steps),
         "say": [("strong", "Done! "), ("", lesson.goal)],
-        "score": _score(len(answered(lesson.name) & questions), len(questions)),
+        "score": _score(len(answered(lesson.name).intersection(lesson.questions)), len(lesson.questions)),
         "next_lesson": following.title if following else "",
         "note": [],
         "undecided": "",

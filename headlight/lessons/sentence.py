@@ -4,9 +4,8 @@ A sentence of the visitor's own stays where it decides every question. Otherwise
 step before where it is among its own ones, or else the first of these that decides it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
@@ -23,37 +22,30 @@ def walk(lesson: Lesson, request: TranslationRequest) -> Iterator[StepView]:
     if request.text == PARAMETERS["text"].default or undecided_questions(lesson, request):
         request = replace(request, text=next(iter(step_sentences(lesson, 0, request)), request.text))
     for number in range(len(lesson.steps)):
-        view = pose_step(lesson, number, request)
+        view = pose_step(lesson, number, Run(request))
         request = view.run.request
         yield view
 
 
-def begun(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
-    """Return the step, from 0, of a lesson that begins with a request's sentence. Raises UserError."""
-    return next(islice(walk(lesson, request), number, None))
-
-
-def pose_step(
-    lesson: Lesson, number: int, request: TranslationRequest, address: Mapping[str, str] | None = None
-) -> StepView:
+def pose_step(lesson: Lesson, number: int, run: Run) -> StepView:
     """Return a step, from 0, for the visitor's own sentence or for one of the lesson's. Raises UserError."""
-    sentences = step_sentences(lesson, number, request)
-    if request.text not in all_sentences(lesson):
-        return pose(lesson, number, Run(request, address or {}))
-    if sentences and request.text not in sentences:
-        request = replace(request, text=sentences[0])
-    return pose_decided(lesson, number, Run(request, address or {}), sentences)
+    sentences = step_sentences(lesson, number, run.request)
+    if run.request.text not in all_sentences(lesson):
+        return pose(lesson, number, run)
+    if sentences and run.request.text not in sentences:
+        run = replace(run, request=replace(run.request, text=sentences[0]))
+    return pose_decided(lesson, number, run, sentences)
 
 
 def undecided_questions(lesson: Lesson, request: TranslationRequest) -> list[int]:
     """Return the steps, from 1, whose questions a sentence does not decide, none for a sentence of the lesson."""
     if request.text in all_sentences(lesson):
         return []
-    questions = [number for number, step in enumerate(lesson.steps) if step.is_question]
     try:
-        return [number + 1 for number in questions if pose(lesson, number, Run(request)).undecided]
+        results.trace(request)
+        return [number for number in lesson.questions if pose(lesson, number - 1, Run(request)).undecided]
     except UserError:  # it cannot be translated
-        return [number + 1 for number in questions]
+        return lesson.questions
 
 
 def all_sentences(lesson: Lesson) -> set[str]:
@@ -61,16 +53,12 @@ def all_sentences(lesson: Lesson) -> set[str]:
     return {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
 
 
-def about_words(
-    lesson: Lesson, request: TranslationRequest, texts: Iterable[str], subject: str = "The questions are about"
-) -> str:
+def about_words(lesson: Lesson, request: TranslationRequest, texts: Iterable[str]) -> str:
     """Return the sentences of a lesson that begins with a request's sentence, which gives way with the reason."""
-    about = f"{subject} {ended(' and '.join(f'“{text}”' for text in dict.fromkeys(texts)))}"
+    about = f"The questions are about {ended(' and '.join(f'“{text}”' for text in dict.fromkeys(texts)))}"
     undecided = [] if request.text == PARAMETERS["text"].default else undecided_questions(lesson, request)
-    if not undecided:
-        return about
-    questions = ("question " if len(undecided) == 1 else "questions ") + ", ".join(map(str, undecided))
-    return f"“{request.text}” gives no clear answer to {questions} of this lesson. {about}"
+    steps = " and ".join(map(str, undecided))
+    return f"“{request.text}” gives no clear answer in step {steps}. {about}" if steps else about
 
 
 def step_sentences(lesson: Lesson, number: int, request: TranslationRequest) -> tuple[str, ...]:

@@ -12,10 +12,7 @@ _LINES = 3
 
 
 def worksheet(lesson: Lesson, steps: Sequence[StepSummary], about: str, *, answers: bool) -> str:
-    """Return the worksheet of a lesson as an HTML page; every text in it is escaped.
-
-    about: the sentences of the questions, in words.
-    """
+    """Return the worksheet of a lesson as an HTML page, with a line on its sentences; every text in it is escaped."""
     parts = "".join(_section(step, answers=answers) for step in steps)
     name = "" if answers else '<p class="name">Name <span></span> Date <span></span></p>'
     title = html.escape(lesson.title) + (": answers" if answers else "")

@@ -184,7 +184,7 @@ class ClassDesk extends Component {
   giveRights(event) {
     event.preventDefault();
     const secret = secretIn(`#${this.find("[name=link]").value.trim().split("#").at(-1)}`);
-    this.find(".refused").textContent = secret ? "" : "This is not a teacher link: one ends in #teach= and 32 characters.";
+    this.find(".refused").textContent = secret ? "" : "A teacher link ends in #teach= and 32 characters.";
     if (secret) this.reportSecret(secret);
   }
 

@@ -41,7 +41,7 @@ export class OwnQuestion {
     const rows = kind === "yes" ? ["Yes", "No"] : kind === "token" ? this.tokens : Array(FOUR).fill("");
     this.find(".choices").replaceChildren(...rows.map((label, at) => this.row(label, at, rows.length)));
     const most = kind === "token" && rows.length > MOST ? `At most ${MOST} options: tick the tokens to offer. ` : "";
-    this.find(".hint").textContent = `${most}Mark the right answer if there is one: the wall shows it when you press Reveal.`;
+    this.find(".hint").textContent = `${most}If there is a right answer, mark it for Reveal.`;
   }
 
   // An option: whether it is offered, its text, and whether it is the right one.

@@ -135,7 +135,8 @@ function leaveRoom() {
 // Open the page so many places further in the list, without the list of lessons, and announce it.
 function openPage(by) {
   const isHere = (link) => new URL(link.href).pathname === location.pathname;
-  const links = [...document.querySelectorAll(PAGE_LINKS)].filter((link) => isHere(link) || !link.matches(LESSONS_LINK));
+  const all = [...document.querySelectorAll(PAGE_LINKS)];
+  const links = all.filter((link) => isHere(link) || !link.matches(LESSONS_LINK));
   const here = links.findIndex(isHere);
   const there = Math.min(Math.max(0, here + by), links.length - 1);
   if (there !== here) links[there].click();

@@ -22,8 +22,7 @@ export function listenToRow(lines, side, row, clicked = null) {
     lines[name] = to;
     lines.show();
   };
-  // A finger that is lifted leaves the token, which stays focused: only a mouse hovers, and one that rests where a token
-  // is drawn has not moved.
+  // A finger that is lifted leaves the token, which stays focused: only a mouse hovers, once it has moved.
   row.onpointermove = (event) => {
     if (event.pointerType !== "mouse" || !(event.movementX || event.movementY)) return;
     const token = tokenOf(event);

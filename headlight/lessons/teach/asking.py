@@ -31,7 +31,7 @@ def question_of(view: StepView) -> ClassQuestion | str:
     if view.undecided:
         return f"{view.undecided} Take another sentence, or go on."
     if answer is None or not step.is_question:
-        return f"{view.plain(step.note)} Talk about it together.".strip() if step.note else "Look at this step together."
+        return f"{view.plain(step.note)} Talk about it together.".strip()
     if answer.kind not in KINDS:
         return f"{plain_text(view.glossed(view.text(step.ask))[0])} Do it together on this page."
     if len(view.options) > MOST_OPTIONS:

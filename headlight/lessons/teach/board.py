@@ -57,9 +57,9 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "tokens": list(screen.tokens),
         "acts": acts(classroom, screen, shown),
     }
-    if current is None or view.tally is None or screen.page == "lessons":  # the wall would cover the summary
-        return content
     is_over = classroom.phase == Phase.REVEALED
+    if current is None or view.tally is None or (is_over and screen.page == "lessons"):  # it would cover the summary
+        return content
     tallies = [*before, view.tally]
     labels, counts = _histogram(current, tallies)
     content["asked"] = {

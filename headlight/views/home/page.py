@@ -45,8 +45,7 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
     after = what_if.hidden_trace(request, [words[number] for number in hidden]) if hidden else before
     hiding = hiding_facts(before, hidden, _harmless_words(request, before, hidden))
     if with_map:
-        with st.container(key="lines_and_map"):
-            left, right = st.columns([3, 2], gap="medium")
+        left, right = st.columns([3, 2], gap="medium")
         with right:
             shown = show_map(request, after)
         with left:
@@ -57,14 +56,13 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
         shown = attention_map(after, "cross", layer, head, RowLabel.PREDICTED)
         _show_lines(lines_facts(after, shown) | hiding, shown, "alone")
     show_warnings(request)
-    if with_map:
-        with st.container(key="home_tokens"):
-            show_tokens_of(request, after)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
-        show_ways()
-        _offer_doubt(after)
-        offer_model(request)
     with st.container(key="home_below"):
+        if with_map:
+            show_tokens_of(request, after)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
+            show_ways()
+            _offer_doubt(after)
+            offer_model(request)
         _show_learning_and_cards(request)
 
 
