@@ -94,14 +94,11 @@ def _unmeasured(lesson: "Lesson", path: Path, checkpoint: Path) -> list[str]:
 
 def _print(options: argparse.Namespace) -> None:
     from .overview import overview
-    from .sentence import about_words
     from .worksheet import worksheet
 
     lesson = find_lesson(options.lesson)
     request = _request(options.checkpoint, options.text or _first_sentence(lesson, 0))
-    steps = overview(lesson, request)
-    about = about_words(lesson, request, [step.sentence for step in steps])
-    page = worksheet(lesson, steps, about, answers=options.answers)
+    page = worksheet(lesson, overview(lesson, request), answers=options.answers)
     write_atomically(options.out, page.encode())
     print(f"{lesson.title}: {options.out}")
 

@@ -1,11 +1,12 @@
 """A lesson for its teacher: every step for one checkpoint and sentence, with the right answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headlight.app.navigation import GROUPS
 from headlight.app.results import TranslationRequest
 
-from .answer import Kind, number_words
+from .answer import Kind, ended, number_words
 from .file import Lesson
 from .sentence import walk
 from .step_view import StepView, plain_text
@@ -36,6 +37,12 @@ class StepSummary:
 def overview(lesson: Lesson, request: TranslationRequest) -> list[StepSummary]:
     """Return the steps of a lesson that begins with a request's sentence. Raises UserError."""
     return [_summary(view) for view in walk(lesson, request)]
+
+
+def about_words(steps: Sequence[StepSummary]) -> str:
+    """Return the sentences of all steps in words."""
+    sentences = " and ".join(f"“{text}”" for text in dict.fromkeys(step.sentence for step in steps))
+    return f"The questions are about {ended(sentences)}"
 
 
 def _summary(view: StepView) -> StepSummary:

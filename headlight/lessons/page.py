@@ -1,6 +1,7 @@
 """The page Lessons: a card for each, a lesson for its teacher, and a class."""
 
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -11,8 +12,8 @@ from headlight.app.widgets import offer_download, plain, show_table
 
 from . import panel
 from .file import Lesson
-from .overview import overview
-from .sentence import about_words
+from .overview import about_words, overview
+from .sentence import reason_words
 from .teach.desk import CLASS
 from .teach.summary import show_class
 from .worksheet import worksheet
@@ -50,8 +51,8 @@ def _show_card(number: int, lesson: Lesson, *, is_next: bool) -> None:
         with st.container(gap=None):
             st.markdown(f"**{number}. {plain(lesson.title)}**")
             st.caption(f"{plain(lesson.goal)} {words}")
-        key, look = f"begin_{lesson.name}", "primary" if is_next else "secondary"
-        st.button(label, key=key, type=look, on_click=panel.begin, args=(lesson.name, step))
+        look: Literal["primary", "secondary"] = "primary" if is_next else "secondary"
+        st.button(label, f"begin_{lesson.name}", on_click=panel.begin, args=(lesson.name, step), type=look)
         _offer_class(lesson, "card")
 
 
@@ -67,14 +68,13 @@ def show_teacher(request: TranslationRequest) -> None:
         st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
         _offer_class(lesson, "told")
         steps = overview(lesson, request)
-        about = about_words(lesson, request, [step.sentence for step in steps])
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
-            page = worksheet(lesson, steps, about, answers=answers)
+            page = worksheet(lesson, steps, answers=answers)
             offer_download(
                 label, partial(str.encode, page), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html"
             )
     st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
-    st.markdown(f"**Alone, in a class and on paper:** {plain(about)}")
+    st.markdown(f"**Alone, in a class and on paper:** {plain(reason_words(lesson, request) + about_words(steps))}")
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
     with st.container(key="lesson_told_steps"):
         show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "right answer"), rows)

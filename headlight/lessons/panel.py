@@ -27,7 +27,7 @@ from transformer.errors import UserError
 from .answer import Kind, Run
 from .destination import Destination, go_to, go_to_list, take
 from .file import Lesson, lesson_files, read_lessons
-from .sentence import about_words, all_sentences, pose_step, step_sentences, walk
+from .sentence import all_sentences, pose_step, reason_words, step_sentences, walk
 from .step_view import StepView, Try, payload_of, pose
 from .teach import desk
 
@@ -135,7 +135,7 @@ def _view_at(lesson: Lesson, destination: Destination, request: TranslationReque
     st.session_state.pop(_OWN, None)
     view = next(islice(walk(lesson, request), number, None))
     if view.run.request.text != request.text != PARAMETERS["text"].default:
-        desk.tell(about_words(lesson, request, [view.run.request.text]))
+        desk.tell(f"{reason_words(lesson, request)}The questions are about “{view.run.request.text}”")
     return view
 
 

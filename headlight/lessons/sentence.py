@@ -4,7 +4,7 @@ A sentence of the visitor's own stays where it decides every question. Otherwise
 step before where it is among its own ones, or else the first of these that decides it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from headlight.app import results
@@ -12,7 +12,7 @@ from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
 from transformer.errors import UserError
 
-from .answer import Run, ended
+from .answer import Run
 from .file import Lesson
 from .step_view import StepView, pose, pose_decided
 
@@ -53,12 +53,11 @@ def all_sentences(lesson: Lesson) -> set[str]:
     return {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
 
 
-def about_words(lesson: Lesson, request: TranslationRequest, texts: Iterable[str]) -> str:
-    """Return the sentences of a lesson that begins with a request's sentence, which gives way with the reason."""
-    about = f"The questions are about {ended(' and '.join(f'“{text}”' for text in dict.fromkeys(texts)))}"
-    undecided = [] if request.text == PARAMETERS["text"].default else undecided_questions(lesson, request)
-    steps = " and ".join(map(str, undecided))
-    return f"“{request.text}” gives no clear answer in step {steps}. {about}" if steps else about
+def reason_words(lesson: Lesson, request: TranslationRequest) -> str:
+    """Return why a sentence of the visitor's own gives way, "" where it does not."""
+    is_own = request.text != PARAMETERS["text"].default
+    steps = " and ".join(map(str, undecided_questions(lesson, request) if is_own else ()))
+    return f"“{request.text}” gives no clear answer in step {steps}. " if steps else ""
 
 
 def step_sentences(lesson: Lesson, number: int, request: TranslationRequest) -> tuple[str, ...]:

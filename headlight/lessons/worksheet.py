@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .file import Lesson
-from .overview import StepSummary
+from .overview import StepSummary, about_words
 
 _STYLE = Path(__file__).with_name("worksheet.css").read_text(encoding="utf-8")
 _LINES = 3
 
 
-def worksheet(lesson: Lesson, steps: Sequence[StepSummary], about: str, *, answers: bool) -> str:
-    """Return the worksheet of a lesson as an HTML page, with a line on its sentences; every text in it is escaped."""
+def worksheet(lesson: Lesson, steps: Sequence[StepSummary], *, answers: bool) -> str:
+    """Return the worksheet of a lesson as an HTML page; every text in it is escaped."""
     parts = "".join(_section(step, answers=answers) for step in steps)
     name = "" if answers else '<p class="name">Name <span></span> Date <span></span></p>'
     title = html.escape(lesson.title) + (": answers" if answers else "")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f"<body><h1>{title}</h1><p>{html.escape(lesson.goal)} ({lesson.minutes} minutes)</p><p>{html.escape(about)}</p>"
-        f"{name}{parts}</body></html>"
+        f"<body><h1>{title}</h1><p>{html.escape(lesson.goal)} ({lesson.minutes} minutes)</p>"
+        f"<p>{html.escape(about_words(steps))}</p>{name}{parts}</body></html>"
     )
 
 

@@ -12,7 +12,7 @@ from headlight.classroom import MOST_LINK, MOST_OPTIONS, Kind, Question, Round, 
 from ..answer import Kind as LessonKind
 from ..step_view import StepView, plain_text
 
-WITHOUT_SENTENCE = frozenset({"training", "small example"})  # page and view whose questions have no sentence
+WITHOUT_SENTENCE = frozenset({"training", "small example", "probe"})  # page, view, name of questions on another text
 KINDS = {LessonKind.ONE: Kind.ONE, LessonKind.SEVERAL: Kind.SEVERAL, LessonKind.NUMBER: Kind.NUMBER}
 
 
@@ -46,7 +46,7 @@ def question_of(view: StepView) -> ClassQuestion | str:
         link=link_to(step.page, view.run.request, {**(view.address() or {}), "lesson": view.address_of_step}),
     )
     text = plain_text(view.glossed(view.text(step.ask))[0])
-    has_sentence = WITHOUT_SENTENCE.isdisjoint((step.page, step.at.get("inside")))
+    has_sentence = WITHOUT_SENTENCE.isdisjoint((step.page, step.at.get("inside"), *answer.names))
     about = f"“{view.run.request.text}” → “{view.run.trace.target_text}”" if has_sentence else ""
     question = Question(text, tuple(map(view.label, view.options)), KINDS[answer.kind], about)
     return ClassQuestion(question, truth, view.address_of_step)
