@@ -62,9 +62,9 @@ def test_a_flood_from_one_address_keeps_nobody_out_and_has_no_vote(address, teac
     until(lambda: are_in(before))
     with flood(address, teacher.code):
         assert are_in(before), "whoever is in stays in"
-        until(lambda: are_in(late))
+        until(lambda: are_in(late), seconds=60)
         teacher.empty()
-        until(lambda: are_in([*before, *late]))
+        until(lambda: are_in([*before, *late]), seconds=60)
     assert [phone.answer(1, 1)[0] for phone in before] == [200] * CLASS
     assert teacher.look().tally.counts == (0, CLASS, 0) and teacher.look().here == 2 * CLASS
 

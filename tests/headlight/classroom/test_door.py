@@ -56,7 +56,7 @@ def test_phones_have_a_port_of_their_own_while_there_is_a_class_and_reach_nothin
     outside = ("/../", "/../_stcore/health", f"/{teacher.code}/try")
     assert {phone.ask(path)[0] for path in outside} == {404} == {phone.ask(f"/{teacher.code}/answers.csv", "POST")[0]}
     teacher.end()
-    until(lambda: not is_open(port))
+    until(lambda: not is_open(port), seconds=60)
     open_class(store)
     assert phones.open() > 0, "the next class"
 
