@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from torch import nn
 
 from ..arrays import read_only, require_index, to_array, to_float64
@@ -20,7 +21,7 @@ from ..model.head_ref import HeadRef
 from ..model.layers import NORMS, norm_bias
 from ..model.names import AttentionKind, Stack, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import RESIDUAL_STREAM, Activations, Request, bias_of, record, scores_of
+from .activations import RESIDUAL_STREAM, Activations, Request, bias_of, record, scores_of, weights_of
 from .residual import norm_divisor, sublayers_of
 from .trace import Trace
 
@@ -133,14 +134,29 @@ def explain_score(
     *,
     against: int | None = None,
 ) -> ScoreParts:
-    """Compute the parts of a head's score in the pass of a trace, made by this model without interventions.
+    """Compute the parts of a head's score in the pass of a trace made by this model without interventions.
 
     query, key: positions from 0, of the decoder's input for decoder queries, of the source for encoder queries and for
-    keys of cross-attention; against: another key. Raises ValueError for a head or a position that is not there.
+    keys of cross-attention; against: another key. Raises ValueError for a head or a position that is not there, and for
+    a trace whose weights in this row are not those of the model's own pass.
     """
     model, request = translator.model, Request(keep=KEPT, logits_to_keep=1)
     seen = record(model, [trace.source_ids], [trace.decoder_input_ids], request)
-    return score_parts_of(model, seen, HeadRef(AttentionKind(kind), layer, head), query, key, against)
+    parts = score_parts_of(model, seen, HeadRef(AttentionKind(kind), layer, head), query, key, against)
+    _require_own_pass(trace, seen, parts.head, query)
+    return parts
+
+
+def _require_own_pass(trace: Trace, seen: Activations, head: HeadRef, query: int) -> None:
+    """Compare a row of the trace with that of the pass, to half of the digits of the coarser dtype."""
+    core, maps = seen.call(f"{head.kind.block_name(head.layer or 0)}.core"), trace.attention(head.kind)
+    own, epsilon = to_array(weights_of(core)[0, head.head, query]), torch.finfo(core.inputs[0].dtype).eps
+    row = maps[head.layer, head.head, query] if head.fits({head.kind: maps.shape[:2]}) else np.full(len(own), np.nan)
+    if not np.allclose(row, own, rtol=0, atol=math.sqrt(max(epsilon, np.finfo(maps.dtype).eps))):
+        at = np.abs(row - own).argmax()
+        raise ValueError(
+            f"the trace must be of this model's own pass: weight {own[at]:.4g} expected, got {row[at]:.4g}"
+        )
 
 
 def score_parts_of(
