@@ -42,28 +42,18 @@ def test_the_solution_is_right_and_each_mistake_is_named(name):
         verdict = check(name, lambda *_, result=mistake: result)
         assert not verdict.is_right and verdict.sentence == sentence
     assert str(tuple(exercise.expected.shape)) in check(name, lambda *_: exercise.expected[:-1]).sentence
-    if exercise.expected.is_floating_point():
-        assert not check(name, lambda *_: exercise.expected + 1e-2).is_right
+    assert not check(name, lambda *_: exercise.expected + 1e-2).is_right
+    if len(EXERCISES[name]) > 1:
+        assert "another length: The shape" in check(name, lambda *_: exercise.expected).sentence
 
 
-@pytest.mark.parametrize("name", ["attention", "multi_head_attention"])
-def test_a_solution_may_change_its_arguments(name):
-    def in_place(*arguments):
-        result = SOLUTIONS[name](*arguments)
-        for tensor in (*arguments, *(arguments[2].values() if isinstance(arguments[2], dict) else ())):
-            if isinstance(tensor, torch.Tensor):
-                tensor.zero_()
-        return result
+def test_a_solution_may_change_its_arguments():
+    def in_place(query, key, value, mask):
+        query /= math.sqrt(query.shape[-1])
+        return (query @ key.mT).masked_fill(mask.logical_not_(), -math.inf).softmax(dim=-1) @ value
 
-    assert check(name, in_place).is_right and check(name, in_place).is_right
-    assert all(check(each, SOLUTIONS[each]).is_right for each in SOLUTIONS)
-
-
-def test_a_solution_is_right_for_more_than_one_length():
-    for name in ("causal_mask", "positional_encoding"):
-        fixed = EXERCISES[name][0]().expected
-        verdict = check(name, lambda *_, fixed=fixed: fixed)
-        assert not verdict.is_right and "another length: The shape" in verdict.sentence
+    assert check("attention", in_place).is_right and check("attention", in_place).is_right
+    assert check("multi_head_attention", multi_head_attention).is_right
 
 
 def test_a_function_that_fails_gets_a_sentence():

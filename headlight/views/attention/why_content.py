@@ -1,6 +1,7 @@
 """Sentences of the view "why this cell": the parts of one score, in words."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,26 +70,24 @@ def query_names(trace: Trace, kind: AttentionKind) -> tuple[str, ...]:
 
 def describe_cell(trace: Trace, parts: ScoreParts) -> Finding:
     """Say what explains the lead of a key over another, and the sum of all parts; a score alone explains nothing."""
-    keys, score = keys_of(trace, parts.head.kind), parts.score
-    key, row = TokenAt(keys, parts.key), weights_of(trace, parts.head)[parts.query]
-    if np.count_nonzero(~np.isnan(row)) == 1:
-        return TEMPLATES("only", key=key).followed_by(TEMPLATES("sure", score=score, total=parts.total))
-    weight = {"query": TokenAt(row_names(trace, parts.head.kind), parts.query), "key": key, "weight": row[parts.key]}
+    keys, row, score = keys_of(trace, parts.head.kind), weights_of(trace, parts.head)[parts.query], parts.score
+    key, query = TokenAt(keys, parts.key), TokenAt(row_names(trace, parts.head.kind), parts.query)
+    numbers: dict[str, Any] = {"query": query, "key": key, "weight": row[parts.key]}
+    numbers |= {"score": score, "total": parts.total}
     if parts.against is None:
-        sums = TEMPLATES("score", key=key, score=score, total=parts.total)
-        return TEMPLATES("alone").followed_by(TEMPLATES("weight", **weight), sums)
+        name = "only" if np.count_nonzero(~np.isnan(row)) == 1 else "alone"
+        return TEMPLATES(name, **numbers).followed_by(TEMPLATES(f"{name}_score", **numbers))
     other, sign = TokenAt(keys, parts.against), 1 if score >= 0 else -1
-    weights = TEMPLATES("weights", **weight, other=other, other_weight=row[parts.against])
-    lead = {"key": key, "other": other, "distance": abs(score), "score": score, "total": parts.total}
-    sums = TEMPLATES("above" if sign > 0 else "below", **lead)
+    numbers |= {"other": other, "other_weight": row[parts.against], "distance": abs(score)}
+    scores = TEMPLATES("weights", **numbers), TEMPLATES("above" if sign > 0 else "below", **numbers)
     if abs(score) < LEAST_SHOWN:
-        return TEMPLATES("alike", **lead).followed_by(weights, sums)
+        return TEMPLATES("alike", **numbers).followed_by(*scores)
     part, side, value, whole = _heaviest(parts, sign)
-    lead |= {"side": side, "heaviest": part, "value": abs(value), "whole": abs(whole), "share": value / whole}
-    lead["ahead"], lead["behind"] = (key, other)[::sign]
-    lead["through"] = f"the {side}’s {part.kind}" if part.kind in (EMBEDDING, POSITION, BIASES) else part_name(part)
+    numbers |= {"side": side, "heaviest": part, "value": abs(value), "whole": abs(whole), "share": value / whole}
+    numbers["ahead"], numbers["behind"] = (key, other)[::sign]
+    numbers["through"] = f"the {side}’s {part.kind}" if part.kind in (EMBEDDING, POSITION, BIASES) else part_name(part)
     name = "mostly" if value / whole > 0.5 else "in_part"
-    return TEMPLATES(name, **lead).followed_by(weights, sums, TEMPLATES("favour", **lead))
+    return TEMPLATES(name, **numbers).followed_by(*scores, TEMPLATES("favour", **numbers))
 
 
 def _heaviest(parts: ScoreParts, sign: int) -> tuple[StreamPart, str, float, float]:
@@ -164,9 +163,8 @@ def part_of(head: HeadRef) -> StreamPart:
 
 def describe_removal(parts: ScoreParts, removed: HeadRef, run: float) -> Finding:
     """Return the score that the parts predict without a head's part, and that of the run."""
-    measure = TEMPLATES("one_score" if parts.against is None else "difference")
-    predicted = parts.without(part_of(removed))
-    return TEMPLATES("removal", measure=measure, score=parts.score, predicted=predicted, run=run)
+    name = "removal" if parts.against is None else "removal_of_two"
+    return TEMPLATES(name, score=parts.score, predicted=parts.without(part_of(removed)), run=run)
 
 
 def removal_reason(config: ModelConfig) -> str:

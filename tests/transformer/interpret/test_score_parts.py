@@ -2,7 +2,6 @@
 
 import copy
 import math
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -64,17 +63,12 @@ def test_a_score_without_a_part_has_none_of_its_products(example):
 
 def test_the_pass_of_another_trace_is_not_explained(example):
     translator, trace = example
-    with pytest.raises(ValueError, match="own pass: weight .* expected, got"):
-        explain_score(
-            translator, translator.trace(SENTENCE, interventions=[Zero("encoder", 0, 0)]), "cross", 1, 4, 2, 1
-        )
-    with pytest.raises(ValueError, match="own pass: weight .* expected, got nan"):
-        explain_score(translator, loaded("reverse").trace("a b c"), "cross", 2, 7, 2, 1)
     changed = trace.cross.copy()
-    for change, is_own in ((1e-4, True), (1e-3, False)):
-        changed[1, 4, 2, 1] = trace.cross[1, 4, 2, 1] + change
-        with nullcontext() if is_own else pytest.raises(ValueError, match="own pass"):
-            explain_score(translator, replace(trace, cross=changed), "cross", 1, 4, 2, 1)
+    changed[1, 4, 2, 1] += 1e-3
+    ablated = translator.trace(SENTENCE, interventions=[Zero("encoder", 0, 0)])
+    for other in (ablated, loaded("reverse").trace("a b c"), replace(trace, cross=changed)):
+        with pytest.raises(ValueError, match="own pass, weight .*, got"):
+            explain_score(translator, other, "cross", 1, 4, 2, 1)
 
 
 def test_an_opened_group_has_its_heads_one_by_one(example):

@@ -59,46 +59,37 @@ def test_the_part_named_has_the_largest_sum_of_products_and_mostly_is_above_half
 
 
 def test_a_part_is_named_by_its_share_even_if_it_is_biases(shipped, trace):
-    """Of made products: biases add `weight`, other parts of the query 1, 1 and −2."""
+    """Of made products: biases add all of the lead, other parts of the query 1, 1 and −2."""
     parts = explained(shipped, trace)
-    is_bias = np.array([part.kind == BIASES for part in parts.query_parts])
-    for weight, name, share in ((3.0, "mostly", 3 / 5), (1.5, "in_part", 1.5 / 3.5)):
-        products = np.zeros_like(parts.products)
-        products[is_bias, :2] = weight / 2
-        products[np.flatnonzero(~is_bias)[:3], 0] = 1, 1, -2
-        finding = content.describe_cell(trace, replace(parts, products=products, score=weight))
-        assert (finding.name, finding["share"]) == (name, pytest.approx(share))
-        assert "the query’s biases" in finding.headline
+    products, is_bias = np.zeros_like(parts.products), np.array([part.kind == BIASES for part in parts.query_parts])
+    products[is_bias, :2] = 0.75
+    products[np.flatnonzero(~is_bias)[:3], 0] = 1, 1, -2
+    finding = content.describe_cell(trace, replace(parts, products=products, score=1.5))
+    assert finding.headline.endswith("; the largest part, 43 %, is the query’s biases."), "1.5 of 3.5"
 
 
-def test_without_a_second_key_nothing_is_explained(shipped, trace):
-    alone = content.describe_cell(trace, explained(shipped, trace, against=None))
-    only = content.describe_cell(trace, explained(shipped, trace, "decoder", query=0, key=0, against=None))
-    parts = explained(shipped, trace)
-    alike = content.describe_cell(trace, replace(parts, score=0.001))
-    assert [each.name for each in (alone, only, alike)] == ["alone", "only", "alike"]
-    assert not any("heaviest" in str(each.numbers) or "share" in str(each) for each in (alone, only, alike))
+def test_without_a_second_key_or_a_lead_nothing_is_explained(shipped, trace):
+    alone, only = explained(shipped, trace, against=None), explained(shipped, trace, "decoder", 0, 0, 0, 0, None)
+    cases = {"alone": alone, "only": only, "alike": replace(explained(shipped, trace), score=0.001)}
+    findings = [content.describe_cell(trace, parts) for parts in cases.values()]
+    assert [each.name for each in findings] == list(cases) and not any("favour" in each for each in findings)
 
 
-def test_a_pair_is_a_difference_by_name_and_leads_to_the_heads_own_rows(shipped, trace):
+def test_a_pair_is_a_difference_of_numbered_tokens_and_leads_to_the_heads_own_rows(shipped):
     """Of made products: the largest is of the query's last head and the key's first one."""
-    for kind, key, against in (("cross", 2, 4), ("decoder", 2, None)):
-        parts = explained(shipped, trace, kind, query=3, key=key, against=against)
-        heads = [[at for at, part in enumerate(side) if part.head_ref] for side in (parts.query_parts, parts.key_parts)]
-        products = np.zeros_like(parts.products)
-        products[heads[0][-1], heads[1][0]] = -7
-        one, *others = content.largest_pairs(trace, replace(parts, products=products))
-        assert len(others) == content.LARGEST - 1 and one.sentence.endswith(": −7.00.")
-        assert ("minus the same with “▁" in one.sentence) == (against is not None)
-        assert [cell.query for cell in one.origins] == [parts.query, key]
-        for cell in one.origins:
-            assert cell.key == trace.attention(cell.head.kind)[cell.head.layer, cell.head.head, cell.query].argmax()
-
-
-def test_a_token_that_stands_twice_has_its_number(shipped):
     trace = replayed(shipped, "The cat saw the cat.")
-    finding = content.describe_cell(trace, explained(shipped, trace, query=2, key=1, against=4))
-    assert str(finding).count("(position 2)") > 1 < str(finding).count("(position 5)")
+    parts = explained(shipped, trace, query=3, key=1, against=4)
+    heads = [[at for at, part in enumerate(side) if part.head_ref] for side in (parts.query_parts, parts.key_parts)]
+    products = np.zeros_like(parts.products)
+    products[heads[0][-1], heads[1][0]] = -7
+    pair, *others = content.largest_pairs(trace, replace(parts, products=products))
+    assert len(others) == content.LARGEST - 1 and pair.sentence.endswith(
+        "“▁cat” (position 2), minus the same with “▁cat” (position 5): −7.00."
+    )
+    for cell, position in zip(pair.origins, (3, 1), strict=True):
+        row = trace.attention(cell.head.kind)[cell.head.layer, cell.head.head, position]
+        assert (cell.query, cell.key) == (position, row.argmax())
+    assert str(content.describe_cell(trace, parts)).count("“▁cat” (position") > 4
 
 
 def test_the_list_of_writers_begins_with_the_part_that_the_score_needs_most(shipped, trace):
@@ -118,8 +109,7 @@ def test_a_cell_without_an_address_is_the_rows_largest_beside_the_runner_up(ship
 
 def test_a_part_leads_to_the_cell_of_its_head_and_a_layer_opens_into_its_heads():
     apps = (open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", query=str(query)) for query in range(1, 9))
-    buttons = ((app, each) for app in apps for each in app.button if each.key and each.key.startswith("origin_"))
-    app, button = next(buttons)
+    app, button = next((app, each) for app in apps for each in app.button if (each.key or "").startswith("origin_"))
     _, address, query = button.key.split("_")
     button.click().run()
     assert not app.exception
