@@ -1,6 +1,7 @@
 """Measures of heads, words and alignments against rows counted one by one, and the Transformer in NumPy."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from support.head_rows import Head, mark, word
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, named, numbers_of, outcome_of, right_of, run_of
 
 from headlight.lessons.answer import Run
-from headlight.lessons.measures import alignment
+from headlight.lessons.measures import alignment, attention
 from headlight.lessons.measures.alignment import PLAINLY
 from headlight.lessons.measures.attention import NEGATIONS, PLAIN
 from headlight.lessons.measures.heads import changed_words
@@ -154,6 +155,12 @@ def test_a_translation_without_a_word_is_that_of_the_model_by_hand():
         assert answer.names["word"] in (negations[:1] or spelled) and words[answer.names["key"]] in changing
         left = written(run, hiding(words[answer.names["key"]]))
         assert left == answer.names["left"] != text == answer.names["translation"]
+
+
+def test_a_word_that_stands_twice_is_not_hidden(monkeypatch):
+    hidden = SimpleNamespace(target_text="A b c."), ["▁not", "▁dog", "▁not"], ["A b.", "A.", "A b."]
+    monkeypatch.setattr(attention, "_hidden_words", lambda _: hidden)
+    assert attention.without_word(None).names["word"] == "▁dog"
 
 
 def test_a_word_is_harmless_if_the_model_by_hand_writes_the_same_without_it():
