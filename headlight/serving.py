@@ -53,10 +53,10 @@ def add_commands(command: AddCommand) -> None:
 def _app(options: argparse.Namespace) -> int:
     """Serve until interrupted, in place of this process where the system can; return the server's exit status.
 
-    All other settings are STREAMLIT_* in the environment. Raises UserError without the extra `app`.
+    All other settings are STREAMLIT_* in the environment. Raises ModuleNotFoundError without the extra `app`.
     """
     if importlib.util.find_spec("streamlit") is None:
-        raise UserError('The app needs Streamlit: pip install "headlight-transformer[app]".')
+        raise ModuleNotFoundError(name="streamlit")
     environment = dict(os.environ)
     if options.checkpoints:
         if not options.checkpoints.is_dir():

@@ -87,7 +87,7 @@ def test_the_installed_app_is_served_until_it_is_terminated(installed, tmp_path)
 
 
 def test_the_core_needs_no_package_of_the_app():
-    """Translate, trace, tabulate and draw the explorer as if the extras were not installed; figures and app name theirs."""
+    """Translate, trace, tabulate and draw the explorer without the extras; figures and app name theirs."""
     code = """
 import sys
 sys.modules |= dict.fromkeys(("streamlit", "plotly", "uvloop", "orjson", "segno"))  # None: not to be imported
@@ -100,11 +100,11 @@ try:
     hl.plots.head
 except ImportError as error:
     print(error)
-sys.exit(main(["app"]))
+sys.exit(main(["app"]) and main(["lessons", "list"]))
 """
     process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert process.stdout == 'Figures need Plotly: pip install "headlight-transformer[plots]".\n'
-    assert process.stderr.endswith('The app needs Streamlit: pip install "headlight-transformer[app]".\n')
+    assert process.stderr.count('This command needs the app: pip install "headlight-transformer[app]".\n') == 2
     assert process.returncode == 1
 
 
