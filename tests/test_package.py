@@ -90,7 +90,7 @@ def test_the_core_needs_no_package_of_the_app():
     """Translate, trace, tabulate and draw the explorer without the extras; figures and app name theirs."""
     code = """
 import sys
-sys.modules |= dict.fromkeys(("streamlit", "plotly", "google.protobuf", "uvloop", "orjson", "segno"))  # None: not to be imported
+sys.modules |= dict.fromkeys(("streamlit", "plotly", "google.protobuf", "uvloop", "orjson", "segno"))  # not importable
 import headlight as hl
 from headlight.__main__ import main
 model = hl.load("reverse")
