@@ -26,7 +26,7 @@ from transformer.errors import UserError
 from .answer import Kind, Run
 from .destination import Destination, go_to, go_to_list, take
 from .file import Lesson, lesson_files, read_lessons
-from .step_view import StepView, Try, payload_of, pose, pose_decided
+from .step_view import StepView, Try, payload_of, pose, pose_decided, pose_shown
 from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
@@ -39,6 +39,7 @@ _ORDER = "lesson_order"  # page and values that a run of that page shows
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
 _OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
+_POSED = "lesson_posed"  # the question that the page showed last
 _MOVES = "lesson_moves"  # number of moves: the browser waits for its arrival
 _THROUGH = "lessons_through_page"  # the lesson that was chosen below a page
 _RESTORED = "lesson_restored"  # the browser's memory has come
@@ -116,6 +117,7 @@ def follow(request: TranslationRequest) -> None:
         request = replace(request, checkpoint=results.checkpoint(destination.checkpoint))
     request = replace(request, text=destination.text or request.text)
     view = _view_at(lesson, destination, request)
+    view = pose_shown(view) if destination.shown else view
     values = {} if destination.shown else {**_defaults(lesson), "text": view.run.request.text}
     values |= view.address(shown=destination.shown) or {}
     values |= {**bar_values, "lesson": view.address_of_step}
@@ -255,11 +257,12 @@ def show_panel(request: TranslationRequest) -> None:
     if number == len(lesson.steps):
         lesson_panel(end_of(lesson) | of_visit, "lesson_panel", **handlers)
         return
-    view = _pose_shown(lesson, number, request)
+    view = _pose_addressed(lesson, number, request)
     tried = _tries().setdefault(view.key, Try())
     if view.answer and view.answer.kind == Kind.DO and view.answer.done:
         tried.right = True
     is_over = tried.right or tried.shown
+    _follow_sentence(view, shown=is_over)
     _veil(view, lifted=is_over)
     # "again": an open question that was answered for another sentence or another model.
     is_again = not is_over and number + 1 in answered(lesson.name)
@@ -273,7 +276,19 @@ def show_panel(request: TranslationRequest) -> None:
     lesson_panel(payload, "lesson_panel", **handlers)
 
 
-def _pose_shown(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
+def _follow_sentence(view: StepView, *, shown: bool) -> None:
+    """Run again where the sentence has changed on a step: its heads and positions are those of the new sentence."""
+    before, st.session_state[_POSED] = st.session_state.get(_POSED, ""), view.key
+    step, address = view.step, view.address(shown=shown) or {}
+    values = {name: value for name, value in address.items() if value not in (step.at.get(name), step.show.get(name))}
+    is_other = view.key != before and before.startswith(f"{view.address_of_step} ")
+    page = (shown and step.show_page) or step.page
+    if values and is_other and page == _page_name() and not url_state.ordered("lesson"):
+        st.session_state[_ORDER] = (page, values)
+        st.rerun()
+
+
+def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
     """Return a step for the page; for a sentence that cannot be translated with the reason."""
     try:
         return pose(lesson, number, Run(request, _address()))
@@ -286,8 +301,10 @@ def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, nu
     if lesson is None or number is None or number >= len(lesson.steps):
         desk.show(code, desk.screen_of(_page_name(), request, None))
         return
-    view = _pose_shown(lesson, number, request)
-    _veil(view, lifted=desk.is_revealed(code, view))
+    view = _pose_addressed(lesson, number, request)
+    is_revealed = desk.is_revealed(code, view)
+    _follow_sentence(view, shown=is_revealed)
+    _veil(view, lifted=is_revealed)
     desk.show(code, desk.screen_of(_page_name(), request, view, away=_is_away(view)))
 
 
@@ -356,6 +373,8 @@ def _choose(view: StepView, tried: Try, choice: object) -> None:
     if view.answer and not (tried.right or tried.shown):
         tried.choice = choice
         tried.right = view.answer.is_right(choice)
+        if tried.right and view.answer.kind != Kind.DO:  # what was done on the page is there to be seen
+            _show_figure(view)
 
 
 def _take_hint(view: StepView, tried: Try) -> None:
@@ -365,6 +384,11 @@ def _take_hint(view: StepView, tried: Try) -> None:
 def _show(view: StepView, tried: Try) -> None:
     """Reveal the answer, and let the figure show it."""
     tried.shown = tried.shown or not tried.right
+    _show_figure(view)
+
+
+def _show_figure(view: StepView) -> None:
+    """Go to the figure that shows the answer, where the step has one."""
     if view.step.show or view.step.show_page:
         go_to(Destination(view.lesson.name, view.number, shown=True))
 

@@ -5,12 +5,13 @@ import { button, element, setWords } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Memory, storage } from "./memory.js";
 import {
-  LEAVE, LONGEST, TO_LIST, TO_NEXT, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove,
+  LEAVE, LONGEST, TO_LIST, TO_NEXT, asOneEntry, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove,
 } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
-const NARROW = 640; // pixels: a phone's sheet
+const NARROW = 640, ABOVE_SHEET = 0.55; // a phone in pixels, and the part of its height that the sheet leaves
+const HEADER = 60; // pixels of the page's header, as in panel.css
 const APP = "[data-testid=stApp]", LOOK = 50, SETTLED = 2000; // ms
 const FOLDED = "headlight-lesson-folded";
 
@@ -43,7 +44,7 @@ class LessonPanel extends Component {
     this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
     this.whenResized(this.panel, () => this.dock());
     this.ends.push(() => this.folding.disconnect(), () => page.style.removeProperty("--docked"));
-    this.ends.push(() => [this.timer, this.giveUp, this.looking].forEach(clearTimeout));
+    this.ends.push(() => [this.timer, this.giveUp, this.looking, this.seeking].forEach(clearTimeout));
     this.ends.push(() => page.classList.remove("lesson_pages"));
   }
 
@@ -65,14 +66,22 @@ class LessonPanel extends Component {
     this.wait(isMoving());
     if (isMoving()) whenAtRest(() => this.arrive());
     const moved = data.key !== this.data?.key;
-    if (data.look && (moved || arrives)) whenAtRest(() => bringIntoSight(data.look));
     this.data = data;
+    if (data.look && (moved || arrives)) whenAtRest(() => this.look());
     if (moved || !this.chosen) this.chosen = new Set([data.tried.choice ?? []].flat());
     if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);
     const focused = this.focused();
     this.draw(moved);
     if (focused && (moved || !this.focused())) this.refocus(moved);
     whenAtRest(() => this.comeBack());
+  }
+
+  // Bring the part that the step is about into sight once it is drawn, and a token in it: "home_lines word 8".
+  look(until = performance.now() + SETTLED) {
+    clearTimeout(this.seeking);
+    const [key, ...token] = this.data.look.split(" "), place = document.querySelector(`.st-key-${CSS.escape(key)}`);
+    const isThere = place && bringIntoSight(place, token.join(" "));
+    if (!isThere && performance.now() < until) this.seeking = setTimeout(() => this.look(until), LOOK);
   }
 
   // The element of the panel that has the focus, null where none has it.
@@ -139,7 +148,8 @@ class LessonPanel extends Component {
     const buttons = (data.kind === "one" || several ? data.options : []).map(([name, label]) => {
       const isPressed = this.chosen.has(name), isRight = data.right.includes(name);
       const isWrong = isPressed && data.tried.choice !== null && !several && !isRight;
-      const made = button(label, () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
+      const made = button("", () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
+      setWords(made, label);
       return Object.assign(made, { ariaPressed: String(isPressed), disabled: over });
     });
     if (several && !over) buttons.push(button("Check", () => this.answer([...this.chosen]), "check"));
@@ -172,6 +182,7 @@ class LessonPanel extends Component {
 
   answer(choice) {
     this.chosen = new Set([choice].flat());
+    if (this.data.moves) asOneEntry(); // a right one may open its figure
     this.setTriggerValue("choice", choice);
   }
 
@@ -253,8 +264,17 @@ class LessonPanel extends Component {
   }
 }
 
-function bringIntoSight(key) {
-  document.querySelector(`.st-key-${CSS.escape(key)}`)?.scrollIntoView({ block: "center" });
+// Scroll to a part of the page unless it is in sight, above a phone's sheet, and to one of its tokens; return whether
+// the token was there.
+function bringIntoSight(place, token) {
+  const { innerWidth, innerHeight } = window, { top, bottom } = place.getBoundingClientRect();
+  const isNarrow = innerWidth <= NARROW, isHigh = isNarrow ? bottom <= innerHeight * ABOVE_SHEET : top < innerHeight / 2;
+  if (top < HEADER || !isHigh) place.scrollIntoView({ block: isNarrow ? "start" : "center" });
+  if (!token) return true;
+  const roots = [place, ...place.querySelectorAll("*")].flatMap((each) => each.shadowRoot ?? []);
+  const found = roots.map((root) => root.querySelector(`[data-at="${CSS.escape(token)}"]`)).find(Boolean);
+  found?.scrollIntoView({ block: "nearest", inline: "center" });
+  return Boolean(found);
 }
 
 function whenAtRest(act) {

@@ -103,7 +103,7 @@ export class Lessons {
     const { answer, step, lesson, view } = this, tried = this.tried, { at, shown, panel: { key } } = answer;
     const isOver = tried.right || tried.shown;
     veil([...step.cover, ...(isOver || !answer.told ? [] : step.veil)]);
-    this.missing.textContent = (tried.shown ? shown : at).missing;
+    this.missing.textContent = (isOver ? shown : at).missing;
     const again = step.judged && !isOver && this.answered(lesson).has(this.number);
     this.give({ ...panelData(answer, { ...tried }), away: ![at.view, shown.view].includes(view), again, name: key });
   }
@@ -130,7 +130,7 @@ export class Lessons {
     if (name === "hint") tried.hints = Math.min(tried.hints + 1, answer.told.hints.length);
     if (name === "show") tried.shown ||= !tried.right;
     this.draw();
-    if (name === "show" && answer.panel.moves) this.look(answer.shown);
+    if ((name === "show" || (!isOver && tried.right)) && answer.panel.moves) this.look(answer.shown);
   }
 
   // Open the view of a place for the step that is shown.
