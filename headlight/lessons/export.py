@@ -23,7 +23,7 @@ from .answer import Answer, Kind, Run
 from .file import Lesson
 from .measures.hand import SHAPE
 from .overview import TITLES
-from .step_view import HOME_HEAD, StepView, Try, off_words, payload_of, pose, pose_shown
+from .step_view import HOME_HEAD, StepView, Try, off_words, payload_of, pose
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
 _VIEWS = {
@@ -106,7 +106,7 @@ def _answer(view: StepView) -> dict:
         "panel": {name: value for name, value in panel.items() if name != "tried"},
         "told": feedback,
         "at": _destination(step.page, view.address() or {}),
-        "shown": _destination(step.show_page or step.page, pose_shown(view).address(shown=True) or {}),
+        "shown": _destination(step.show_page or step.page, _when_shown(view).address(shown=True) or {}),
     }
 
 
@@ -124,10 +124,15 @@ def _feedback(view: StepView) -> dict:
     }
 
 
+def _when_shown(view: StepView) -> StepView:
+    """Return a step for the address and the sentence with which its answer is shown."""
+    address, request = view.address(shown=True) or {}, view.run.request
+    return pose(view.lesson, view.number, Run(replace(request, text=address.get("text", request.text)), address))
+
+
 def _truth_when_done(view: StepView) -> str:
     """Return the feedback once the step is done as its address shows; the last hint where that does not do it."""
-    address, request = view.address(shown=True) or {}, view.run.request
-    done = pose(view.lesson, view.number, Run(replace(request, text=address.get("text", request.text)), address))
+    done = _when_shown(view)
     return done.feedback(None) if done.answer and done.answer.done else view.hints()[-1]
 
 

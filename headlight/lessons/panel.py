@@ -26,7 +26,7 @@ from transformer.errors import UserError
 from .answer import Kind, Run
 from .destination import Destination, go_to, go_to_list, take
 from .file import Lesson, lesson_files, read_lessons
-from .step_view import StepView, Try, payload_of, pose, pose_decided, pose_shown
+from .step_view import StepView, Try, payload_of, pose, pose_decided
 from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
@@ -99,7 +99,7 @@ def _open(page: str, values: Mapping[str, str]) -> None:
 
 
 TO_LIST, TO_NEXT = -2, -3  # destinations of the panel's buttons besides a step, as in panel.js: -1 only leaves
-_NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "teach", "restore"), lambda *_: None)
+_NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "restore"), lambda *_: None)
 
 
 def follow(request: TranslationRequest) -> None:
@@ -117,7 +117,6 @@ def follow(request: TranslationRequest) -> None:
         request = replace(request, checkpoint=results.checkpoint(destination.checkpoint))
     request = replace(request, text=destination.text or request.text)
     view = _view_at(lesson, destination, request)
-    view = pose_shown(view) if destination.shown else view
     values = {} if destination.shown else {**_defaults(lesson), "text": view.run.request.text}
     values |= view.address(shown=destination.shown) or {}
     values |= {**bar_values, "lesson": view.address_of_step}
@@ -270,7 +269,6 @@ def show_panel(request: TranslationRequest) -> None:
         "choose": lambda choice: _choose(view, tried, choice),
         "hint": lambda: _take_hint(view, tried),
         "show": lambda: _show(view, tried),
-        "teach": lambda: teach(lesson.name, number),
     }
     payload = payload_of(view, tried) | of_visit | {"away": _is_away(view), "again": is_again}
     lesson_panel(payload, "lesson_panel", **handlers)
@@ -283,8 +281,8 @@ def _follow_sentence(view: StepView, *, shown: bool) -> None:
     values = {name: value for name, value in address.items() if value not in (step.at.get(name), step.show.get(name))}
     is_other = view.key != before and before.startswith(f"{view.address_of_step} ")
     page = (shown and step.show_page) or step.page
-    if values and is_other and page == _page_name() and not url_state.ordered("lesson"):
-        st.session_state[_ORDER] = (page, values)
+    if values and is_other and page == _page_name():
+        st.session_state[_ORDER] = (page, url_state.orders() | values)
         st.rerun()
 
 

@@ -228,15 +228,6 @@ def pose(lesson: Lesson, number: int, run: Run) -> StepView:
         return StepView(lesson, number, run, undecided=in_words(str(undecided)))
 
 
-def pose_shown(view: StepView) -> StepView:
-    """Return a step for the text with which its answer is shown."""
-    request = view.run.request
-    text = view.step.show.get("text", request.text)
-    if text == request.text:
-        return view
-    return pose(view.lesson, view.number, replace(view.run, request=replace(request, text=text)))
-
-
 def pose_decided(lesson: Lesson, number: int, run: Run, sentences: Sequence[str]) -> StepView:
     """Return a step for the run's text, or where that decides nothing for the first of `sentences` that does."""
     first = view = pose(lesson, number, run)

@@ -263,7 +263,6 @@ class Explorer extends Component {
     this.find(".naming").hidden = state.kind === "encoder";
     this.find(".explanation").textContent = KIND_TEXTS[state.kind];
     this.find(".papers p").textContent = attention.inputText(state.kind, state.heads);
-    this.find(".papers").hidden = !this.find(".papers p").textContent;
     this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {

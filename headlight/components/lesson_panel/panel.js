@@ -10,8 +10,7 @@ import {
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
-const NARROW = 640, ABOVE_SHEET = 0.55; // a phone in pixels, and the part of its height that the sheet leaves
-const HEADER = 60; // pixels of the page's header, as in panel.css
+const NARROW = 640; // pixels: a phone's sheet
 const APP = "[data-testid=stApp]", LOOK = 50, SETTLED = 2000; // ms
 const FOLDED = "headlight-lesson-folded";
 
@@ -23,7 +22,6 @@ class LessonPanel extends Component {
     this.find(".hint").onclick = () => this.setTriggerValue("hint", true);
     this.find(".show").onclick = () => this.show();
     this.find(".back_to").onclick = () => this.go(this.data.step);
-    this.find(".teach").onclick = () => this.teach();
     this.find(".leave").onclick = () => this.go(LEAVE);
     this.find(".back").onclick = () => this.go(this.data.step - 1);
     this.find(".next").onclick = () => this.go(this.data.step + 1);
@@ -80,8 +78,8 @@ class LessonPanel extends Component {
   look(until = performance.now() + SETTLED) {
     clearTimeout(this.seeking);
     const [key, ...token] = this.data.look.split(" "), place = document.querySelector(`.st-key-${CSS.escape(key)}`);
-    const isThere = place && bringIntoSight(place, token.join(" "));
-    if (!isThere && performance.now() < until) this.seeking = setTimeout(() => this.look(until), LOOK);
+    if (place && bringIntoSight(place, token.join(" "))) return;
+    if (performance.now() < until) this.seeking = setTimeout(() => this.look(until), LOOK);
   }
 
   // The element of the panel that has the focus, null where none has it.
@@ -116,7 +114,7 @@ class LessonPanel extends Component {
       ".feedback": ended ? data.score ?? "" : feedback(data, over), ".hint": `Hint (${data.more_hints} left)`,
     });
     const shown = {
-      ".teach": !data.alone, ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
+      ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
       ".ways": ended && data.next_lesson !== undefined, ".onward": data.next_lesson, ".undecided": data.undecided,
       ".hint": data.more_hints, ".show": data.ask,
     };
@@ -230,12 +228,6 @@ class LessonPanel extends Component {
     this.setTriggerValue("show", true);
   }
 
-  teach() {
-    if (isMoving()) return;
-    this.depart();
-    this.setTriggerValue("teach", true);
-  }
-
   // Reduce a phone's sheet to the options, the feedback and the way on.
   lower(low) {
     this.panel.classList.toggle("low", low && window.innerWidth <= NARROW);
@@ -264,17 +256,13 @@ class LessonPanel extends Component {
   }
 }
 
-// Scroll to a part of the page unless it is in sight, above a phone's sheet, and to one of its tokens; return whether
-// the token was there.
+// Scroll to a part of the page, on a phone above the sheet, and to one of its tokens; return whether it was there.
 function bringIntoSight(place, token) {
-  const { innerWidth, innerHeight } = window, { top, bottom } = place.getBoundingClientRect();
-  const isNarrow = innerWidth <= NARROW, isHigh = isNarrow ? bottom <= innerHeight * ABOVE_SHEET : top < innerHeight / 2;
-  if (top < HEADER || !isHigh) place.scrollIntoView({ block: isNarrow ? "start" : "center" });
-  if (!token) return true;
-  const roots = [place, ...place.querySelectorAll("*")].flatMap((each) => each.shadowRoot ?? []);
-  const found = roots.map((root) => root.querySelector(`[data-at="${CSS.escape(token)}"]`)).find(Boolean);
+  place.scrollIntoView({ block: window.innerWidth <= NARROW ? "start" : "nearest" });
+  const roots = [place, ...place.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+  const found = roots.map((root) => root.querySelector(`[data-at="${token}"]`)).find(Boolean);
   found?.scrollIntoView({ block: "nearest", inline: "center" });
-  return Boolean(found);
+  return !token || found;
 }
 
 function whenAtRest(act) {

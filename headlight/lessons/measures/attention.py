@@ -212,22 +212,14 @@ def lines_cross(run: Run) -> Answer:
     trace, first = run.trace, results.default_head(run.request, "cross")
     outputs, sources = whole_words(trace.target_tokens), whole_words(trace.source_tokens)
     mean = trace.cross.mean(axis=(0, 1))
-
-    def differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
-        return outputs[one[0]] != outputs[other[0]] and sources[one[1]] != sources[other[1]]
-
     crossings = [
-        (head, *pair)
+        (head == first, *(min(float(table[line]) for line in pair) for table in (mean, trace.cross[head])), head, pair)
         for head in np.ndindex(trace.cross.shape[:2])
-        for pair in combinations(aligned_lines(trace, head), 2)
-        if pair[0][1] > pair[1][1] and differ(*pair)  # by rows they are in order
+        for pair in combinations(aligned_lines(trace, head), 2)  # by rows they are in order
+        if pair[0][1] > pair[1][1]
+        and len({outputs[row] for row, _ in pair}) == len({sources[key] for _, key in pair}) == 2
     ]
-
-    def plainness(crossing: tuple[tuple[int, int], ...]) -> tuple[bool, float, float]:
-        head, *lines = crossing
-        return head == first, min(mean[line] for line in lines), min(trace.cross[head][line] for line in lines)
-
-    at, *pair = max(crossings, key=plainness, default=(first,))
+    *_, at, pair = max(crossings, default=(first, ()))
     truth = "No two thick lines of words that translate each other cross in this sentence."
     if pair:
         words, keys = quoted_all(outputs[row] for row, _ in pair), quoted_all(sources[key] for _, key in pair)
