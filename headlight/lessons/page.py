@@ -50,8 +50,8 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
             _offer_class(lesson, "card")
         else:
             label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
-            kind = "primary" if is_next else "secondary"
-            st.button(label, key=f"begin_{lesson.name}", type=kind, on_click=panel.begin, args=(lesson.name, step))
+            begin = partial(panel.begin, lesson.name, step)
+            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=begin)
         st.caption(f"{lesson.minutes} min" + (f", {done} of {len(questions)} questions answered" if done else ""))
 
 

@@ -35,7 +35,7 @@ OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/findin
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
-_ORDER = "lesson_order"  # page and values that a run of that page shows
+_ORDER = "lesson_order"  # page, values that a run of that page shows, and whether one has begun
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
 _OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
@@ -74,8 +74,11 @@ def start_run() -> None:
     The order stands until a run of that page ends: an interrupted one has not taken all of it.
     """
     url_state.forget_orders()
-    page, values = st.session_state.get(_ORDER, ("", {}))
+    page, values, has_begun = st.session_state.get(_ORDER, ("", {}, True))
+    if not has_begun and page != _page_name():  # a report of the page that is left has come in between
+        st.switch_page(f"pages/{page}.py", query_params={})
     if page == _page_name():
+        st.session_state[_ORDER] = (page, values, True)
         url_state.order(values)
         if url_state.came_from_another_page():
             url_state.write_all(
@@ -91,7 +94,7 @@ def end_run() -> None:
 
 def _open(page: str, values: Mapping[str, str]) -> None:
     """End this run and open a page with these values; `start_run` writes them into its address."""
-    st.session_state[_ORDER] = (page, dict(values))
+    st.session_state[_ORDER] = (page, dict(values), False)
     st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
     if page == _page_name():
         st.rerun()
@@ -116,7 +119,12 @@ def follow(request: TranslationRequest) -> None:
     if destination.checkpoint in results.checkpoint_names():
         request = replace(request, checkpoint=results.checkpoint(destination.checkpoint))
     request = replace(request, text=destination.text or request.text)
-    view = _view_at(lesson, destination, request)
+    try:
+        view = _view_at(lesson, destination, request)
+    except BaseException as error:
+        if not isinstance(error, Exception):  # another run interrupts this one
+            go_to(destination)
+        raise
     values = {} if destination.shown else {**_defaults(lesson), "text": view.run.request.text}
     values |= view.address(shown=destination.shown) or {}
     values |= {**bar_values, "lesson": view.address_of_step}
@@ -282,7 +290,7 @@ def _follow_sentence(view: StepView, *, shown: bool) -> None:
     is_other = view.key != before and before.startswith(f"{view.address_of_step} ")
     page = (shown and step.show_page) or step.page
     if values and is_other and page == _page_name():
-        st.session_state[_ORDER] = (page, url_state.orders() | values)
+        st.session_state[_ORDER] = (page, url_state.orders() | values, True)
         st.rerun()
 
 
