@@ -12,7 +12,7 @@ from support.lesson_runs import LANGUAGES, SENTENCES, decided, named, numbers_of
 from headlight.lessons.answer import Run
 from headlight.lessons.measures import alignment, attention
 from headlight.lessons.measures.alignment import PLAINLY
-from headlight.lessons.measures.attention import NEGATIONS, PLAIN
+from headlight.lessons.measures.attention import AGREED, NEGATIONS, PLAIN
 from headlight.lessons.measures.heads import changed_words
 from headlight.lessons.measures.wording import NEAR, NEAR_NATS
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
@@ -238,3 +238,19 @@ def test_heads_that_change_a_translation_or_are_missed_do_so_by_hand():
         assert numbers_of(answer) == pytest.approx(losses, abs=1e-3) and first >= max(second + NEAR_NATS - 1e-4, 0.99)
         assert right_of(answer) == answer.names["off"].address
         assert {each.kind for each in heads} == {"encoder", "decoder", "cross"}
+
+
+def test_lines_that_cross_read_the_words_on_which_all_heads_agree():
+    for run, answer in decided("lines_cross", "I have never seen a red car.", "I want to read a book tonight.", most=6):
+        trace, at = run.trace, (answer.names["layer"], answer.names["head"])
+        average, weights = trace.cross.astype(np.float64).mean(axis=(0, 1)), trace.cross[at]
+        words = [key for key, token in enumerate(trace.source_tokens) if word(token)]
+        agreed = [max(words, key=lambda key, row=row: average[row, key]) for row in range(len(average))]
+        lines = [
+            (row, agreed[row])
+            for row, token in enumerate(trace.target_tokens)
+            if word(token) and weights[row].argmax() == agreed[row] and average[row, agreed[row]] >= AGREED
+        ]
+        pairs = [(one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]]
+        pieces = [[trace.target_tokens[row].strip("▁") for row, _ in pair] for pair in pairs]
+        assert answer.done == any(all(each in answer.truth for each in pair) for pair in pieces), answer.truth
