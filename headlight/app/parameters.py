@@ -32,6 +32,7 @@ PARAMETERS = {
     "class": Parameter("the code of the class whose teacher's screen this is", ""),
     # Lessons.
     "lessons": Parameter("view", "lessons"),
+    "teach": Parameter("1 where the lessons' buttons open a class", ""),
     "lesson_told": Parameter("for the teacher: the lesson that is told"),
     # Home.
     "hidden": Parameter("source words hidden from every head of cross-attention, such as 2.5, from 1", ""),

@@ -177,13 +177,12 @@ def lesson_panel(
     hint: Callable[[], None],
     show: Callable[[], None],
     go: Callable[[int], None],
-    teach: Callable[[], None],
     restore: Callable[[dict], None],
 ) -> None:
     """Show a step of a lesson: its text, its question and its feedback.
 
     `choose` gets an option's name, a list of names or a number, `go` the number of another step, from 1, and `restore`
-    once the browser's memory of earlier visits; `hint` and `show` ask for the hint and the answer, `teach` for a class.
+    once the browser's memory of earlier visits; `hint` and `show` ask for the hint and the answer.
     """
     _show(
         "lesson_panel/panel",
@@ -193,7 +192,6 @@ def lesson_panel(
         hint=lambda _: hint(),
         show=lambda _: show(),
         go=lambda step: go(int(step)),
-        teach=lambda _: teach(),
         restore=lambda remembered: restore(dict(remembered)),
     )
 

@@ -1,12 +1,11 @@
-"""The page Lessons: a card for each, a lesson for its teacher, and a class."""
+"""The page Lessons: a card for each lesson, a lesson for its teacher, and a class."""
 
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
 from headlight.app import bar
-from headlight.app.choices import from_list, show_views
+from headlight.app.choices import from_list, show_views, switch
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 
@@ -27,33 +26,36 @@ def show_page(request: TranslationRequest) -> None:
 
 
 def show_lessons(request: TranslationRequest) -> None:
-    """Show a card for each lesson; the first with open questions has the button that stands out."""
+    """Show a card for each lesson."""
     del request
     bar.hide_sentence()
     lessons, problems = panel.lessons()
-    following = next(filter(_open_questions, lessons), None)
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
+    teaches = switch("I teach", "teach")
+    following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
     for row in range(0, len(lessons), 2):
-        for number, column in enumerate(st.columns(2)[: len(lessons) - row], start=row):
-            with column:
-                _show_card(number + 1, lessons[number], is_next=lessons[number] == following)
+        for column, lesson in zip(st.columns(2), lessons[row : row + 2], strict=False):
+            with column, st.container(border=True, key=f"lesson_card_{lesson.name}"):
+                _show_card(lessons.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
 
 
-def _show_card(number: int, lesson: Lesson, *, is_next: bool) -> None:
-    """Show a lesson with a button that goes to its first open question, or to its begin."""
-    still_open = _open_questions(lesson)
-    done = len(lesson.questions) - len(still_open)
-    words = f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
-    label, step = ("Go on", still_open[0] - 1) if done and still_open else ("Again" if done else "Begin", 0)
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
-        with st.container(gap=None):
-            st.markdown(f"**{number}. {plain(lesson.title)}**")
-            st.caption(f"{plain(lesson.goal)} {words}")
-        look: Literal["primary", "secondary"] = "primary" if is_next else "secondary"
-        st.button(label, f"begin_{lesson.name}", on_click=panel.begin, args=(lesson.name, step), type=look)
-        _offer_class(lesson, "card")
+def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> None:
+    """Show a lesson with its goal, and a button that begins it, goes on with it, or opens a class for it."""
+    still = _open_questions(lesson)
+    done = len(lesson.questions) - len(still)
+    st.markdown(f"**{number}. {plain(lesson.title)}**  \n{plain(lesson.goal)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if teaches:
+            _offer_class(lesson, "card")
+        else:
+            label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
+            begin = partial(panel.begin, lesson.name, step)
+            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=begin)
+        st.caption(
+            f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
+        )
 
 
 def _open_questions(lesson: Lesson) -> list[int]:

@@ -261,7 +261,8 @@ class Explorer extends Component {
     }
     this.find(".clear").disabled = !state.tokens.length && state.heads.length === 1;
     this.find(".naming").hidden = state.kind === "encoder";
-    this.find(".explanation").textContent = `${KIND_TEXTS[state.kind]}${attention.inputText(state.kind, state.heads)}`;
+    this.find(".explanation").textContent = KIND_TEXTS[state.kind];
+    this.find(".papers p").textContent = attention.inputText(state.kind, state.heads);
     this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {

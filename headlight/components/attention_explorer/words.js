@@ -57,7 +57,7 @@ export function lookText({ layer, head, label, rows, eligible, labelled, sentenc
 
 // A hint for a head that aligns to the input tokens better; input, output: shares of the rows that could align.
 export const inputText = (input, output) => (
-  ` This head matches the input token (${percent(input)} of rows) rather than the output token (${percent(output)}; ` +
+  `This head matches the input token (${percent(input)} of rows) rather than the output token (${percent(output)}; ` +
   "Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”."
 );
 

@@ -127,6 +127,8 @@ class TokenLines extends Component {
       const button = element("button", special ? "special" : "", ...parts);
       button.type = "button";
       button.tabIndex = index ? -1 : 0;
+      const word = words.findIndex(([start, stop]) => start <= index && index < stop);
+      button.dataset.at = side === "source" ? `word ${word + 1}` : `row ${index + 1}`; // for a lesson to scroll to
       return button;
     });
     this.buttons[side] = buttons;
