@@ -1,14 +1,14 @@
 // Token lines of a translation and the map of one cross-attention head.
 //
 // Facts: of a trace (engine/headlight.js) its tokens, text, probabilities and ranks, and besides
-// { hidden, unhiddenTokens, harmless }: the numbers, from 0, of the hidden source words, the output tokens without any
-// hidden word, and the words that can be hidden alone without a change, null where that was not measured. In the app
-// the maps of all heads are missing: `shownCross` is the map of the chosen one, { shape: [queries, keys], weights },
-// and `headCounts` has the numbers of layers and heads.
+// { hidden, unhiddenTokens, smoothing }: the numbers, from 0, of the hidden source words, the output tokens without any
+// hidden word, and the share of label smoothing, 0 without. In the app the maps of all heads are missing: `shownCross`
+// is the map of the chosen one, { shape: [queries, keys], weights }, and `headCounts` has the numbers of layers and
+// heads.
 
 import { changesBetween } from "../lib/diff.js";
 import { averageMap } from "../lib/maps.js";
-import { wordRanges } from "../lib/tokens.js";
+import { isMarks, wordRanges } from "../lib/tokens.js";
 import { headName } from "../lib/words.js";
 import { hiddenText } from "./words.js";
 
@@ -16,23 +16,40 @@ import { hiddenText } from "./words.js";
 // 91 %; the second choice then is in 21 % (250 sentences of the Tatoeba test each, fed their references).
 const DOUBTFUL = 0.5;
 
+const RESTING = 0.5; // the least weight of a token that rests on another
+const SENTENCE_MARK = /^▁?[.!?]+$/;
+
 // chosen: { layer, head }; rows: the tokens that name a row of the map, "predicted", "fed" or "both".
 export function linesStory(facts, chosen, rows) {
   const { sourceTokens, decoderInputTokens, targetTokens, hidden, unhiddenTokens } = facts;
   const map = facts.cross ? averageMap(facts.cross, chosen) : facts.shownCross.weights;
   const [layers, heads] = facts.cross?.shape ?? facts.headCounts;
   const outputs = rows === "fed" ? decoderInputTokens : targetTokens, sourceWords = wordRanges(sourceTokens);
+  const weights = rowsOf(map, sourceTokens.length), isSingle = ![chosen.layer, chosen.head].includes(null);
   return {
     name: headName(chosen, { layers, heads }),
     source: sourceTokens, outputs, below: rows === "fed" ? "input" : "output",
     inputs: rows === "both" ? decoderInputTokens : null,
     sourceWords, outputWords: wordRanges(outputs),
-    probabilities: facts.targetProbabilities, ranks: facts.targetRanks, weights: rowsOf(map, sourceTokens.length),
+    probabilities: facts.targetProbabilities, ranks: facts.targetRanks, weights, smoothing: facts.smoothing ?? 0,
+    heads: isSingle ? layers * heads : null,
+    resting: isSingle && rows !== "fed" ? restingOf(targetTokens, sourceTokens, weights) : null,
     hidden: hidden.flatMap((number) => positionsOf(sourceWords[number])),
     changed: changesBetween(unhiddenTokens, targetTokens).flatMap(([, , ...range]) => positionsOf(range)),
     lost: lostOf(unhiddenTokens, targetTokens), doubts: doubtsOf(facts),
     headline: hiddenText(hidingOf(facts)), whole: facts.targetText,
   };
+}
+
+// The first mark or end that reads mostly another mark or end, and none that would translate it: { token, key }.
+function restingOf(outputs, source, weights) {
+  const isEnd = (token) => token === "</s>", most = weights.map((row) => row.indexOf(Math.max(...row)));
+  const row = outputs.findIndex((token, at) => {
+    const key = source[most[at]];
+    const isOther = isEnd(key) ? !isEnd(token) : isMarks(key) && !SENTENCE_MARK.test(token) && token !== key;
+    return (isEnd(token) || isMarks(token)) && isOther && weights[at][most[at]] >= RESTING;
+  });
+  return row < 0 ? null : { token: outputs[row], key: source[most[row]] };
 }
 
 // The words that hiding took away without another in their place: { at, text }, the output token they stood before.
@@ -60,14 +77,13 @@ function rowsOf(map, keys) {
 }
 
 // The hidden words and what became of the translation, as the sentence of words.js takes them.
-function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens, harmless }) {
+function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens }) {
   const words = wordsOf(sourceTokens), old = wordsOf(unhiddenTokens), now = wordsOf(targetTokens);
-  const named = (numbers) => numbers.map((number) => words[number]);
   const changes = changesBetween(old, now).map(([from, to, start, stop]) => {
     return { lost: old.slice(from, to), gained: now.slice(start, stop) };
   });
   return {
-    hidden: named(hidden), harmless: harmless && named(harmless), words: words.length,
+    hidden: hidden.map((number) => words[number]), words: words.length,
     outcome: { changes, words: old.length, isEmpty: !targetText.trim() },
   };
 }
