@@ -5,6 +5,7 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -234,9 +235,9 @@ def _show_other_language(language: str, text: str, translator: Translator) -> No
     for name in results.checkpoint_names():
         data = data_of(results.description(results.checkpoint(name)))
         if language_name(data.get("source_language", "")) == language:
-            page, query = f"pages/{url_state.page_shown() or 'home'}.py", {"checkpoint": name, "text": text}
-            label = f"Translate it from {language} with {plain(name)}"
-            st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=query)
+            # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
+            address = html.escape("?" + urlencode({"checkpoint": name, "text": text}))
+            st.html(f'<a href="{address}" target="_self">Translate it from {language} with {_escape(name)}</a>')
             return
 
 

@@ -4,6 +4,7 @@ import { chipText, spoken } from "../lib/tokens.js";
 import { percent, quoted, quotedAt } from "../lib/words.js";
 
 const NAMED = 3; // of the weights of a token, the others are summed up; of words in a headline
+const LEAST = 0.01; // smaller weights of a source token are not named
 const ENDS = { "</s>": "end of sentence", "<s>": "start of sentence" };
 
 // A weight or a probability in whole percent, short enough to stand beside its token.
@@ -56,8 +57,9 @@ export function outputWords(data, row) {
 export function sourceWords(data, column) {
   const token = quotedAt(data.source, column, "source token");
   const rows = data.weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
-  const [first, ...others] = rows.slice(0, NAMED).map(([row, weight]) => [belowAt(data, row), shareText(weight)]);
-  const next = others.length ? ` Then come ${others.map((each) => each.join(": ")).join(" and ")}.` : "";
+  const named = rows.slice(0, NAMED).filter(([, weight], place) => !place || weight >= LEAST);
+  const [first, ...others] = named.map(([row, weight]) => [belowAt(data, row), shareText(weight)]);
+  const next = others.length ? ` Then ${others.length > 1 ? "come" : "comes"} ${others.map((each) => each.join(": ")).join(" and ")}.` : "";
   return `${first[0]} looks at ${token}: ${first[1]}.${next}`;
 }
 
