@@ -59,7 +59,7 @@ def show() -> TranslationRequest:
         st.session_state[_LAST] = text = typed if typed.strip() else last
         model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
         with model:
-            chosen = choices.choose_among("Checkpoint", _labels(names), "checkpoint", names[0], 178, "collapsed")
+            chosen = choices.choose_among("Checkpoint", _labels(names), "checkpoint", names[0], 158, "collapsed")
         checkpoint = results.checkpoint(chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap=None, width="content", key="icons"):
             strategy = _show_icons(checkpoint)

@@ -237,7 +237,9 @@ def _show_other_language(language: str, text: str, translator: Translator) -> No
         if language_name(data.get("source_language", "")) == language:
             # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
             address = html.escape("?" + urlencode({"checkpoint": name, "text": text}))
-            st.html(f'<a href="{address}" target="_self">Translate it from {language} with {_escape(name)}</a>')
+            st.html(
+                f'<a class="pair" href="{address}" target="_self">Translate it from {language} with {_escape(name)}</a>'
+            )
             return
 
 

@@ -17,7 +17,7 @@ import { hiddenText } from "./words.js";
 const DOUBTFUL = 0.5;
 
 const RESTING = 0.5; // the least weight of a token that rests on another
-const SENTENCE_MARK = /^▁?[.!?]+$/;
+const STOP = /^▁?[.!?]+$/;
 
 // chosen: { layer, head }; rows: the tokens that name a row of the map, "predicted", "fed" or "both".
 export function linesStory(facts, chosen, rows) {
@@ -33,7 +33,7 @@ export function linesStory(facts, chosen, rows) {
     sourceWords, outputWords: wordRanges(outputs),
     probabilities: facts.targetProbabilities, ranks: facts.targetRanks, weights, smoothing: facts.smoothing ?? 0,
     heads: isSingle ? layers * heads : null,
-    resting: isSingle && rows !== "fed" ? restingOf(targetTokens, sourceTokens, weights) : null,
+    resting: isSingle && rows !== "fed" ? restingOf(facts, weights) : null,
     hidden: hidden.flatMap((number) => positionsOf(sourceWords[number])),
     changed: changesBetween(unhiddenTokens, targetTokens).flatMap(([, , ...range]) => positionsOf(range)),
     lost: lostOf(unhiddenTokens, targetTokens), doubts: doubtsOf(facts),
@@ -41,15 +41,17 @@ export function linesStory(facts, chosen, rows) {
   };
 }
 
-// The first mark or end that reads mostly another mark or end, and none that would translate it: { token, key }.
-function restingOf(outputs, source, weights) {
-  const isEnd = (token) => token === "</s>", most = weights.map((row) => row.indexOf(Math.max(...row)));
-  const row = outputs.findIndex((token, at) => {
-    const key = source[most[at]];
-    const isOther = isEnd(key) ? !isEnd(token) : isMarks(key) && !SENTENCE_MARK.test(token) && token !== key;
-    return (isEnd(token) || isMarks(token)) && isOther && weights[at][most[at]] >= RESTING;
+// The first mark or end that reads mostly a full stop or the end, which match neither it nor the input: { token, key }.
+function restingOf({ sourceTokens, decoderInputTokens, targetTokens }, weights) {
+  const isEnd = (token) => token === "</s>";
+  const isMatch = (one, other) => one === other || (STOP.test(one) && STOP.test(other));
+  const pairs = targetTokens.map((token, row) => {
+    const weight = Math.max(...weights[row]), key = sourceTokens[weights[row].indexOf(weight)];
+    const isOther = ![token, decoderInputTokens[row]].some((each) => isMatch(each, key));
+    const rests = (isEnd(token) || isMarks(token)) && (isEnd(key) || STOP.test(key)) && isOther;
+    return rests && weight >= RESTING ? { token, key } : null;
   });
-  return row < 0 ? null : { token: outputs[row], key: source[most[row]] };
+  return pairs.find(Boolean) ?? null;
 }
 
 // The words that hiding took away without another in their place: { at, text }, the output token they stood before.

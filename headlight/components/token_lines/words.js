@@ -30,7 +30,7 @@ export function belowName({ below, outputs, outputWords: words, inputs, probabil
 
 // The reason why a sure token has no more, for its tooltip. smoothing: the share of label smoothing, 0 without.
 export function surenessText(probability, smoothing) {
-  if (!smoothing || Math.abs(1 - smoothing - probability) > smoothing / 2) return "";
+  if (!smoothing || Math.abs(1 - smoothing - probability) > smoothing / 3) return "";
   return `. It is sure: it was trained to leave about ${percent(smoothing)} to all other words (label smoothing)`;
 }
 
@@ -57,10 +57,9 @@ export function outputWords(data, row) {
 export function sourceWords(data, column) {
   const token = quotedAt(data.source, column, "source token");
   const rows = data.weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
-  const named = rows.slice(0, NAMED).filter(([, weight], place) => !place || weight >= LEAST);
-  const [first, ...others] = named.map(([row, weight]) => [belowAt(data, row), shareText(weight)]);
-  const next = others.length ? ` Then ${others.length > 1 ? "come" : "comes"} ${others.map((each) => each.join(": ")).join(" and ")}.` : "";
-  return `${first[0]} looks at ${token}: ${first[1]}.${next}`;
+  const [[first, most], ...others] = rows.slice(0, NAMED).filter(([, weight], place) => !place || weight >= LEAST);
+  const next = others.map(([row, weight]) => `${belowAt(data, row)} ${shareText(weight)}`).join(", ");
+  return `${belowAt(data, first)} looks at ${token}: ${shareText(most)}.${next && ` Next: ${next}.`}`;
 }
 
 // The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
@@ -91,7 +90,7 @@ function outcomeText({ changes, words, isEmpty }) {
   const [lost, gained] = ["lost", "gained"].map((side) => changes.flatMap((each) => each[side]));
   if (changes.length > 1 || Math.max(lost.length, gained.length) > NAMED) {
     if (!lost.length) return `the translation gains ${gained.length} words and marks`;
-    return `${lost.length} of ${words} words and marks change`;
+    return `${lost.length} of ${words} words and marks change${lost.length === 1 ? "s" : ""}`;
   }
   const [old, now] = [lost, gained].map((side) => quoted(side.join(" ")));
   if (!gained.length) return `the translation loses ${old}`;
