@@ -20,12 +20,12 @@ def other_language(text: str, language: str) -> str | None:
 
     Words that both languages share decide nothing; names, single words and unknown languages are nobody's.
     """
-    own = _WORDS.get(language := language_name(language))
-    if own is None:
+    expected = _WORDS.get(language := language_name(language))
+    if expected is None:
         return None
     words = set(_WORD.findall(text.lower().replace("’", "'")))
-    foreign = {other: len(words & (known - own)) for other, known in _WORDS.items() if other != language}
-    familiar = {other: len(words & (own - _WORDS[other])) for other in foreign}
+    foreign = {other: len(words & (known - expected)) for other, known in _WORDS.items() if other != language}
+    familiar = {other: len(words & (expected - _WORDS[other])) for other in foreign}
     guess = max(foreign, key=lambda other: foreign[other] - familiar[other])
     enough = foreign[guess] >= (1 if len(words) >= _SHORT else _FEW)
     return guess if enough and foreign[guess] > 2 * familiar[guess] else None

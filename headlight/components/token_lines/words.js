@@ -48,9 +48,8 @@ const belowAt = ({ outputs, below }, index) => quotedAt(outputs, index, `${below
 
 // A token of the row below and its largest weights; equal tokens have their number.
 export function outputWords(data, row) {
-  return `${belowAt(data, row)} looks at ${listed(data.weights[row].entries(), (column) => {
-    return quotedAt(data.source, column, "source token");
-  })}.`;
+  const naming = (column) => quotedAt(data.source, column, "source token");
+  return `${belowAt(data, row)} looks at ${listed(data.weights[row].entries(), naming)}.`;
 }
 
 // A source token and the tokens that attend to it most. Their weights belong to different rows and have no sum.
