@@ -8,16 +8,6 @@ import { Component, mounted } from "../lib/mount.js";
 import { storyOf } from "./story.js";
 
 class TranslationTable extends Component {
-  constructor(root) {
-    super(root);
-    this.find(".numbers").ontoggle = () => this.fold();
-  }
-
-  // Hide the rows of numbers unless they are unfolded.
-  fold() {
-    for (const row of this.root.querySelectorAll("[data-folded]")) row.hidden = !this.find(".numbers").open;
-  }
-
   // facts: see story.js; as Python wrote them, or decoded already.
   receive(facts) {
     const story = storyOf(decodeFacts(facts)), text = JSON.stringify(story);
@@ -30,21 +20,18 @@ class TranslationTable extends Component {
     [lead.textContent, translation.textContent] = [line?.lead ?? "", line?.text ?? ""];
     scroller.replaceChildren(...(rows ? [element("table", "", element("tbody", "", ...rows.map(rowElement)))] : []));
     this.find(".numbers").hidden = !rows;
-    this.fold();
     this.find(".found").replaceChildren(...(finding ? [findingElement(finding)] : []));
   }
 }
 
 function rowElement([name, cells, isFolded]) {
   const head = Object.assign(element("th", "", name), { scope: "row" });
-  const row = element("tr", "", head, ...cells.map((cell) => {
+  return element("tr", isFolded ? "folded" : "", head, ...cells.map((cell) => {
     const { text, css = "", shade } = cell ?? { text: "" };
     const made = element("td", css, text);
     if (shade !== undefined) made.style.setProperty("--shade", Math.min(1, Math.max(0, shade)).toFixed(3));
     return made;
   }));
-  row.toggleAttribute("data-folded", Boolean(isFolded));
-  return row;
 }
 
 export default mounted(TranslationTable);

@@ -68,14 +68,9 @@ def learning_facts(replay: TrainingReplay) -> dict:
     }
 
 
-def least_probable_step(trace: Trace) -> int:
-    """Return the step, from 0, of the least probable chosen token."""
-    return trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
-
-
 def least_probable_token(trace: Trace) -> Finding:
     """Return the chosen token of the lowest probability, and the best other candidate of its step."""
-    step = least_probable_step(trace)
+    step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
     runner_up, rank = trace.runner_up(step), int(trace.target_ranks[step])
     other = {
         "other": trace.candidate_tokens[step][runner_up],
