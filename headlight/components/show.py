@@ -225,12 +225,14 @@ def replay_loop(facts: dict, key: str) -> None:
     _show("replay_loop/loop", {"facts": facts}, key)
 
 
-def token_lines(lines: dict, key: str, on_word: Callable[[int], None]) -> None:
+def token_lines(lines: dict, key: str, on_word: Callable[[int], None], on_doubt: Callable[[int], None]) -> None:
     """Show a translation's tokens in two rows, joined by one cross-attention head.
 
-    `on_word` gets the number of a clicked source word, from 0, or -1 to show all hidden words.
+    `on_word` gets the number of a clicked source word, from 0, or -1 to show all hidden words; `on_doubt` gets the
+    step, from 0, of an output token whose other candidate was clicked.
     """
-    _show("token_lines/lines", lines, key, word=lambda number: on_word(int(number)))
+    handlers = {"word": lambda number: on_word(int(number)), "doubt": lambda step: on_doubt(int(step))}
+    _show("token_lines/lines", lines, key, **handlers)
 
 
 def translation_table(facts: dict, key: str) -> None:

@@ -34,7 +34,7 @@ from .teach import desk
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE = "lessons"
 OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/finding.css, which components have, too
-WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
+WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
 _ORDER = "lesson_order"  # page, values that a run of that page shows, and whether one has begun

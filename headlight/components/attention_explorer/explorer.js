@@ -18,7 +18,7 @@ import { KINDS } from "./story.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 import {
-  KIND_TEXTS, MEASURES, SHORT_PATTERNS, headsTitle, largestText, limitText, measureText, notes, tileName,
+  KIND_TEXTS, MEASURES, SHORT_PATTERNS, headsTitle, largestText, limitText, looksTitle, measureText, notes, tileName,
 } from "./words.js";
 import { inWords } from "../lib/tokens.js";
 
@@ -283,6 +283,7 @@ class Explorer extends Component {
       return element("li", "", headButton(this.state, head, text));
     });
     this.find(".look").replaceChildren(...items);
+    Object.assign(this.find(".looks"), { textContent: looksTitle(items.length), hidden: !items.length });
   }
 }
 
