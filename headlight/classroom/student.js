@@ -142,13 +142,12 @@ function status() {
   if (phase === "lobby") return "You are in. Look at the wall.";
   if (phase === "revealed") return held.said;
   if (phase === "closed") {
-    const mine = late ? "It was closed before your answer came." : yours === null ? "" : `You said: ${said(yours)}`;
+    const mine = late ? "Your answer came too late." : yours === null ? "" : `You said: ${said(yours)}`;
     return ["Closed.", mine, "Look at the wall."].filter(Boolean).join(" ");
   }
   if (wanted !== undefined) return `Sending … ${said(wanted)}`;
   if (yours === null) return { one: "Tap your answer.", several: "Tap all that are right." }[kind] ?? "";
-  const another = kind === "one" ? "Tap another" : kind === "several" ? "Tap" : "Send another";
-  return `Sent: ${said(yours)} ${another} to change it until it is closed.`;
+  return `Sent: ${said(yours)} You can still change it.`;
 }
 
 function element(tag, text, ...classes) {
@@ -167,7 +166,7 @@ function show(isNew) {
   $("error").textContent = "";
   $("me").textContent = held.me ? `· you are ${held.me}` : "";
   $("text").textContent = held.text ?? "";
-  $("about").textContent = held.about ? `“${held.about}”` : "";
+  $("about").textContent = held.about ?? "";
   if (isNew) {
     $("value").value = "";
     $("options").replaceChildren(...options.map((label, index) => {
@@ -196,7 +195,7 @@ function toggled(index) {
 function bars() {
   const { kind, options = [], counts, right, near, n } = held;
   if (kind === "number") {
-    const close = near === null ? "" : `${near} of ${n} came close enough. `;
+    const close = near === null ? "" : `${near} of ${n} were close enough. `;
     return [element("li", `${close}${held.yours === null ? "" : `You said ${held.yours}.`}`)];
   }
   const mine = [held.yours ?? []].flat();

@@ -95,6 +95,11 @@ class Lesson:
     sentences: tuple[str, ...] = ()
     number: int = 99
 
+    @property
+    def questions(self) -> list[int]:
+        """Return the steps with a question, counted from 1."""
+        return [number for number, step in enumerate(self.steps, start=1) if step.is_question]
+
     def sentences_of(self, step: int) -> tuple[str, ...]:
         """Return the sentences to take for a step, counted from 0, the first one that decides it."""
         return self.steps[step].sentences or self.sentences

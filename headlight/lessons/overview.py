@@ -1,13 +1,15 @@
 """A lesson for its teacher: every step for one checkpoint and sentence, with the right answer."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from headlight.app.navigation import GROUPS
 from headlight.app.results import TranslationRequest
 
-from .answer import Kind, Run, number_words
+from .answer import Kind, ended, number_words
 from .file import Lesson
-from .step_view import StepView, plain_text, pose_decided
+from .sentence import walk
+from .step_view import StepView, plain_text
 
 TITLES = {name: title for pages in GROUPS.values() for name, title in pages.items()}
 
@@ -33,19 +35,14 @@ class StepSummary:
 
 
 def overview(lesson: Lesson, request: TranslationRequest) -> list[StepSummary]:
-    """Return a lesson's steps for a sentence, or where that does not decide one, for the lesson's own that does.
-
-    Raises UserError.
-    """
-    return [_summary(pose_for(lesson, number, request)) for number in range(len(lesson.steps))]
+    """Return the steps of a lesson that begins with a request's sentence. Raises UserError."""
+    return [_summary(view) for view in walk(lesson, request)]
 
 
-def pose_for(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
-    """Return a step, from 0, for a request's sentence, or for the step's own where it has some. Raises UserError."""
-    sentences = lesson.steps[number].sentences
-    if sentences and request.text not in sentences:
-        request = replace(request, text=sentences[0])
-    return pose_decided(lesson, number, Run(request), lesson.sentences_of(number))
+def about_words(steps: Sequence[StepSummary]) -> str:
+    """Return the sentences of all steps in words."""
+    sentences = " and ".join(f"“{text}”" for text in dict.fromkeys(step.sentence for step in steps))
+    return f"The questions are about {ended(sentences)}"
 
 
 def _summary(view: StepView) -> StepSummary:

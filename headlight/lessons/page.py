@@ -11,7 +11,8 @@ from headlight.app.widgets import offer_download, plain, show_table
 
 from . import panel
 from .file import Lesson
-from .overview import overview
+from .overview import about_words, overview
+from .sentence import reason_words
 from .teach.desk import CLASS
 from .teach.summary import show_class
 from .worksheet import worksheet
@@ -42,8 +43,8 @@ def show_lessons(request: TranslationRequest) -> None:
 
 def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> None:
     """Show a lesson with its goal, and a button that begins it, goes on with it, or opens a class for it."""
-    questions, still = _questions(lesson), _open_questions(lesson)
-    done = len(questions) - len(still)
+    still = _open_questions(lesson)
+    done = len(lesson.questions) - len(still)
     st.markdown(f"**{number}. {plain(lesson.title)}**  \n{plain(lesson.goal)}")
     with st.container(horizontal=True, vertical_alignment="center"):
         if teaches:
@@ -52,17 +53,14 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
             label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
             begin = partial(panel.begin, lesson.name, step)
             st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=begin)
-        st.caption(f"{lesson.minutes} min" + (f", {done} of {len(questions)} questions answered" if done else ""))
-
-
-def _questions(lesson: Lesson) -> list[int]:
-    """Return the steps of a lesson with a question, counted from 1."""
-    return [number for number, step in enumerate(lesson.steps, start=1) if step.is_question]
+        st.caption(
+            f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
+        )
 
 
 def _open_questions(lesson: Lesson) -> list[int]:
     answered = panel.answered(lesson.name)
-    return [number for number in _questions(lesson) if number not in answered]
+    return [number for number in lesson.questions if number not in answered]
 
 
 def show_teacher(request: TranslationRequest) -> None:
@@ -78,9 +76,10 @@ def show_teacher(request: TranslationRequest) -> None:
                 label, partial(str.encode, page), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html"
             )
     st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
+    st.markdown(f"**Alone, in a class and on paper:** {plain(reason_words(lesson, request) + about_words(steps))}")
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
     with st.container(key="lesson_told_steps"):
-        show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
+        show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "right answer"), rows)
 
 
 def show_class_view(request: TranslationRequest) -> None:

@@ -6,9 +6,10 @@ take the ordered values (`url_state.order`).
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from transformer.errors import UserError
 from .answer import Kind, Run
 from .destination import Destination, go_to, go_to_list, take
 from .file import Lesson, lesson_files, read_lessons
-from .step_view import StepView, Try, payload_of, pose, pose_decided
+from .sentence import all_sentences, pose_step, reason_words, step_sentences, walk
+from .step_view import StepView, Try, payload_of, pose
 from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
@@ -134,63 +136,34 @@ def follow(request: TranslationRequest) -> None:
 
 
 def _view_at(lesson: Lesson, destination: Destination, request: TranslationRequest) -> StepView:
-    """Return the step of a destination; a class begins with the teacher's sentence where it decides every question."""
-    number, begins = min(destination.step, len(lesson.steps) - 1), destination.begins
-    undecided = undecided_questions(lesson, request) if begins and desk.code_in_address() else None
-    try:
-        view = _pose(lesson, number, request, begins=begins if undecided is None else bool(undecided))
-    except UserError:  # the text cannot be translated: the lesson's own can
-        view = _pose(lesson, number, request, begins=True)
-    if undecided:
-        questions = ("question " if len(undecided) == 1 else "questions ") + ", ".join(map(str, undecided))
-        desk.tell(
-            f"“{request.text}” does not decide {questions} of this lesson: the class begins with "
-            f"“{view.run.request.text}”"
-        )
+    """Return the step of a destination, by the rule of `sentence` where the lesson begins there."""
+    number = min(destination.step, len(lesson.steps) - 1)
+    if not destination.begins:
+        with suppress(UserError):  # the text cannot be translated: the lesson's own can
+            return _pose(lesson, number, request)
+    st.session_state.pop(_OWN, None)
+    view = next(islice(walk(lesson, request), number, None))
+    if view.run.request.text != request.text != PARAMETERS["text"].default:
+        desk.tell(f"{reason_words(lesson, request)}The questions are about “{view.run.request.text}”")
     return view
 
 
-def undecided_questions(lesson: Lesson, request: TranslationRequest) -> list[int] | None:
-    """Return the steps, from 1, whose questions the teacher's sentence does not decide; None for the default sentence.
-
-    A sentence of the lesson has none, wherever the class begins: each step takes another one where it needs it.
-    """
-    if request.text == PARAMETERS["text"].default:
-        return None
-    if request.text in _sentences(lesson):
-        return []
-    questions = [number for number, step in enumerate(lesson.steps) if step.is_question]
-    try:
-        return [number + 1 for number in questions if pose(lesson, number, Run(request)).undecided]
-    except UserError:  # it cannot be translated
-        return [number + 1 for number in questions]
-
-
-def _sentences(lesson: Lesson) -> set[str]:
-    return {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
-
-
-def _pose(lesson: Lesson, number: int, request: TranslationRequest, *, begins: bool) -> StepView:
+def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
     """Return a step for the visitor's own sentence, or else for the first of the lesson's that decides it.
 
     Where the own one does not, the panel has the reason; the same step again takes the lesson's, the next step the own.
     """
-    sentences = lesson.sentences_of(number) if _reads_english(request) else ()
     is_again = _step_in_address() == (lesson, number)
-    visitors = request.text if request.text not in _sentences(lesson) else ""
+    visitors = request.text if request.text not in all_sentences(lesson) else ""
     visitors = visitors or ("" if is_again else st.session_state.pop(_OWN, ""))
-    if visitors and not begins:
+    if visitors:
         view = pose(lesson, number, Run(replace(request, text=visitors), _address()))
+        sentences = step_sentences(lesson, number, request)
         if not (view.undecided and is_again and sentences):
             return view
         st.session_state[_OWN] = visitors
-    if sentences and (begins or request.text not in sentences):
         request = replace(request, text=sentences[0])
-    return pose_decided(lesson, number, Run(request, _address()), sentences)
-
-
-def _reads_english(request: TranslationRequest) -> bool:
-    return results.translator(request.checkpoint).checkpoint.data.get("source_language", "English") == "English"
+    return pose_step(lesson, number, Run(request, _address()))
 
 
 def _defaults(lesson: Lesson) -> dict[str, str]:
@@ -336,14 +309,13 @@ def teach(name: str, step: int = 0) -> None:
 def end_of(lesson: Lesson) -> dict:
     """Return the panel's payload after the last step: the goal, the score, and the next lesson."""
     following = _following(lesson)
-    questions = {number for number, step in enumerate(lesson.steps, start=1) if step.is_question}
     return {
         "key": f"{lesson.name} end",
         "title": lesson.title,
         "step": len(lesson.steps) + 1,
         "of": len(lesson.steps),
         "say": [("strong", "Done! "), ("", lesson.goal)],
-        "score": _score(len(answered(lesson.name) & questions), len(questions)),
+        "score": _score(len(answered(lesson.name).intersection(lesson.questions)), len(lesson.questions)),
         "next_lesson": following.title if following else "",
         "note": [],
         "undecided": "",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .file import Lesson
-from .overview import StepSummary
+from .overview import StepSummary, about_words
 
 _STYLE = Path(__file__).with_name("worksheet.css").read_text(encoding="utf-8")
 _LINES = 3
@@ -18,7 +18,8 @@ def worksheet(lesson: Lesson, steps: Sequence[StepSummary], *, answers: bool) ->
     title = html.escape(lesson.title) + (": answers" if answers else "")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f"<body><h1>{title}</h1><p>{html.escape(lesson.goal)} ({lesson.minutes} minutes)</p>{name}{parts}</body></html>"
+        f"<body><h1>{title}</h1><p>{html.escape(lesson.goal)} ({lesson.minutes} minutes)</p>"
+        f"<p>{html.escape(about_words(steps))}</p>{name}{parts}</body></html>"
     )
 
 

@@ -48,7 +48,7 @@ def test_p_shows_the_page_alone_with_typed_letters_as_no_keys_until_escape(page,
 
 def test_keys_go_from_page_to_page_and_step_within_one(page, address):
     open_page(page, address, f"?present=1&text={quote(TEXT)}")
-    names = page.locator("[data-testid=stSidebarNavLink]").all_text_contents()
+    names = [name for name in page.locator("[data-testid=stSidebarNavLink]").all_text_contents() if name != "Lessons"]
     for key, number in (("PageDown", 1), ("PageDown", 2), ("PageUp", 1)):
         page.keyboard.press(key)
         expect(page.get_by_role("heading", name=names[number], exact=True)).to_be_visible()

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
+import { listenToRow } from "../../headlight/components/token_lines/rows.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
 import { belowName, sourceWords, spokenName, surenessText } from "../../headlight/components/token_lines/words.js";
 
@@ -18,6 +19,15 @@ const FACTS = {
   hidden: [], unhiddenTokens: ["▁Der", "▁Hund", ".", "</s>"],
 };
 const HEAD = { layer: 0, head: 1 };
+
+test("a mouse that rests where a token is drawn points at nothing until it moves", () => {
+  const row = { addEventListener() {} }, token = {}, lines = { buttons: { source: [token] }, hovered: null, show() {} };
+  listenToRow(lines, "source", row);
+  for (const [movementX, expected] of [[0, null], [1, { side: "source", index: 0 }]]) {
+    row.onpointermove({ pointerType: "mouse", movementX, movementY: 0, target: { closest: () => token } });
+    assert.deepEqual(lines.hovered, expected);
+  }
+});
 
 test("the lines have the tokens, their words and the weights of the chosen head", () => {
   const story = linesStory(FACTS, HEAD, "both");

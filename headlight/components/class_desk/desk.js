@@ -66,12 +66,12 @@ class ClassDesk extends Component {
     setWords(this.find(".say"), question ? [] : data.say);
     this.write({
       ".place": !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "",
-      ".ask": question?.text ?? data.why, ".about": question?.about ? `“${question.about}”` : "",
+      ".ask": question?.text ?? data.why, ".about": question?.about ?? "",
       ".told": question?.told ?? "", ".count": countOf(data),
       "[data-act=lock]": data.locked ? "Let new phones in again" : "Let no new phones in",
     });
     this.find(".ask").classList.toggle("why", !question);
-    this.spread(WALLS[question && phase] ?? "");
+    this.spread(question?.beside ? "beside" : WALLS[question && phase] ?? "");
     options.replaceChildren(...(question ? optionsOf(question) : []));
     options.classList.toggle("bars", Boolean(question?.bars.length));
     options.classList.toggle("long", Boolean(question?.options.some(({ length }) => length > LONG)));
@@ -79,7 +79,7 @@ class ClassDesk extends Component {
     this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
     this.find("[data-act=discard]").hidden = !question;
     this.find("[data-act=hands]").hidden = !question?.hands;
-    this.label(this.find("[data-act=discard]"), "Discard this round");
+    this.label(this.find("[data-act=discard]"), "Delete this question");
   }
 
   button(name, at) {
@@ -91,7 +91,7 @@ class ClassDesk extends Component {
 
   warning() {
     const { answered } = this.data.asked;
-    return `Press N again to discard this question and ${answered === 1 ? "its answer" : `its ${answered} answers`}.`;
+    return `Press N again to delete this question and ${answered === 1 ? "its answer" : `its ${answered} answers`}.`;
   }
 
   announce(words = "") {
@@ -141,7 +141,7 @@ class ClassDesk extends Component {
     if (act === "discard" && !button.dataset.sure) {
       const { answered } = data.asked;
       button.dataset.sure = "yes";
-      button.textContent = `Discard ${answered} ${answered === 1 ? "answer" : "answers"}: sure?`;
+      button.textContent = `Press again to delete ${answered} ${answered === 1 ? "answer" : "answers"}`;
       return;
     }
     if (act === "link") return this.copyLink(button);
@@ -161,7 +161,7 @@ class ClassDesk extends Component {
   async copyLink(button) {
     const { page, code, secret } = this.data;
     const copied = await copyText(teacherLink(location.href, page, code, secret));
-    button.textContent = copied ? "Copied: keep it to yourself" : "This browser refuses to copy";
+    button.textContent = copied ? "Copied: keep it to yourself" : "This browser does not allow copying";
   }
 
   // Take the secret from the teacher's link, or from this browser; else ask for it.
@@ -184,7 +184,7 @@ class ClassDesk extends Component {
   giveRights(event) {
     event.preventDefault();
     const secret = secretIn(`#${this.find("[name=link]").value.trim().split("#").at(-1)}`);
-    this.find(".refused").textContent = secret ? "" : "This is no teacher link: it ends in #teach= and 32 signs.";
+    this.find(".refused").textContent = secret ? "" : "A teacher link ends in #teach= and 32 characters.";
     if (secret) this.reportSecret(secret);
   }
 

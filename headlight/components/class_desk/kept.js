@@ -12,7 +12,7 @@ class KeptClasses extends Component {
     this.find("p").hidden = !classes.length;
     this.find(".buttons").replaceChildren(...classes.map(([code, { at }]) => {
       const since = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-      return button(`Go on with ${code} (since ${since})`, () => this.setTriggerValue("choice", code));
+      return button(`Continue with ${code} (opened at ${since})`, () => this.setTriggerValue("choice", code));
     }));
   }
 }

@@ -3,7 +3,7 @@
 import { button, element } from "../lib/canvas.js";
 
 const MOST = 8, FOUR = 4;
-const KINDS = { yes: "Yes or no", token: "One of the tokens", four: "One of four" };
+const KINDS = { yes: "Yes or no", token: "One of the tokens", four: "Up to four options" };
 
 export class OwnQuestion {
   // ask({ text, options, right }): right is an index or null.
@@ -40,8 +40,8 @@ export class OwnQuestion {
     this.find("[name=text]").placeholder = kind === "token" ? "Which token … ?" : "What do you think: … ?";
     const rows = kind === "yes" ? ["Yes", "No"] : kind === "token" ? this.tokens : Array(FOUR).fill("");
     this.find(".choices").replaceChildren(...rows.map((label, at) => this.row(label, at, rows.length)));
-    const most = kind === "token" && rows.length > MOST ? `Up to ${MOST} tokens are offered: tick which. ` : "";
-    this.find(".hint").textContent = `${most}The wall shows what you mark as right, too; you need not.`;
+    const most = kind === "token" && rows.length > MOST ? `At most ${MOST} options: tick the tokens to offer. ` : "";
+    this.find(".hint").textContent = `${most}If there is a right answer, mark it for Reveal.`;
   }
 
   // An option: whether it is offered, its text, and whether it is the right one.
@@ -79,5 +79,5 @@ export function apart(options) {
 
 export function problemOf({ text, options }) {
   if (!text) return "Write the question first.";
-  return options.length < 2 || options.length > MOST ? `A question has two to ${MOST} options.` : "";
+  return options.length < 2 || options.length > MOST ? `A question needs 2 to ${MOST} options.` : "";
 }

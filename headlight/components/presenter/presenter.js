@@ -132,10 +132,12 @@ function leaveRoom() {
   document.documentElement.classList.toggle("pages_folded", Boolean(document.querySelector(UNFOLD)));
 }
 
-// Open the page so many places further in the list, and announce it.
+// Open the page so many places further in the list, without the list of lessons, and announce it.
 function openPage(by) {
-  const links = [...document.querySelectorAll(PAGE_LINKS)];
-  const here = links.findIndex((link) => new URL(link.href).pathname === location.pathname);
+  const isHere = (link) => new URL(link.href).pathname === location.pathname;
+  const all = [...document.querySelectorAll(PAGE_LINKS)];
+  const links = all.filter((link) => isHere(link) || !link.matches(LESSONS_LINK));
+  const here = links.findIndex(isHere);
   const there = Math.min(Math.max(0, here + by), links.length - 1);
   if (there !== here) links[there].click();
   announce(`${there + 1} of ${links.length} · ${links[there].textContent.trim()}`);

@@ -61,7 +61,7 @@ class TokenLines extends Component {
     const isSameSource = JSON.stringify(data.source) === JSON.stringify(this.data?.source);
     Object.assign(this, { data, texts });
     this.frame.setAttribute("aria-label", labelOf(data));
-    this.stage.style.setProperty("--apart", this.layout.apart);
+    this.stage.style.setProperty("--apart", `var(--lines-apart, ${this.layout.apart})`);
     if (isNew) {
       this.hovered = null;
       if (!isSameSource) {

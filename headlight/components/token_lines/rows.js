@@ -22,8 +22,12 @@ export function listenToRow(lines, side, row, clicked = null) {
     lines[name] = to;
     lines.show();
   };
-  // A finger that is lifted leaves the token, which stays focused: only a mouse hovers.
-  row.onpointerover = (event) => event.pointerType === "mouse" && point("hovered", tokenOf(event));
+  // A finger that is lifted leaves the token, which stays focused: only a mouse hovers, once it has moved.
+  row.onpointermove = (event) => {
+    if (event.pointerType !== "mouse" || !(event.movementX || event.movementY)) return;
+    const token = tokenOf(event);
+    if (token?.index !== lines.hovered?.index) point("hovered", token);
+  };
   row.onpointerleave = () => point("hovered", null);
   row.addEventListener("focusin", (event) => point("focused", tokenOf(event)));
   row.addEventListener("focusout", () => point("focused", null));

@@ -12,7 +12,7 @@ from headlight.classroom import MOST_LINK, MOST_OPTIONS, Kind, Question, Round, 
 from ..answer import Kind as LessonKind
 from ..step_view import StepView, plain_text
 
-WITHOUT_SENTENCE = "training"  # page of which no question is about the sentence
+WITHOUT_SENTENCE = frozenset({"training", "small example", "probe"})  # page, view, name of questions on another text
 KINDS = {LessonKind.ONE: Kind.ONE, LessonKind.SEVERAL: Kind.SEVERAL, LessonKind.NUMBER: Kind.NUMBER}
 
 
@@ -31,11 +31,11 @@ def question_of(view: StepView) -> ClassQuestion | str:
     if view.undecided:
         return f"{view.undecided} Take another sentence, or go on."
     if answer is None or not step.is_question:
-        return "This step asks nothing: look at it together, and go on."
+        return f"{view.plain(step.note)} Talk about it together.".strip()
     if answer.kind not in KINDS:
-        return "This is done on the page and not answered: do it together, and go on."
+        return f"{plain_text(view.glossed(view.text(step.ask))[0])} Do it together on this page."
     if len(view.options) > MOST_OPTIONS:
-        return f"This has more than {MOST_OPTIONS} options for this sentence: take a shorter one, or go on."
+        return f"For this sentence there are more than {MOST_OPTIONS} options: take a shorter one, or go on."
     is_number = answer.kind == LessonKind.NUMBER
     truth = Truth(
         sentence=view.fill(answer.truth),
@@ -46,7 +46,8 @@ def question_of(view: StepView) -> ClassQuestion | str:
         link=link_to(step.page, view.run.request, {**(view.address() or {}), "lesson": view.address_of_step}),
     )
     text = plain_text(view.glossed(view.text(step.ask))[0])
-    about = "" if step.page == WITHOUT_SENTENCE else view.run.request.text
+    has_sentence = WITHOUT_SENTENCE.isdisjoint((step.page, step.at.get("inside"), *answer.names))
+    about = f"“{view.run.request.text}” → “{view.run.trace.target_text}”" if has_sentence else ""
     question = Question(text, tuple(map(view.label, view.options)), KINDS[answer.kind], about)
     return ClassQuestion(question, truth, view.address_of_step)
 
@@ -62,15 +63,15 @@ def own_question(
         return "Write the question first."
     labels = {at: option.strip() for at, option in enumerate(options) if option.strip()}
     if not 2 <= len(labels) <= MOST_OPTIONS:
-        return f"A question has two to {MOST_OPTIONS} options."
+        return f"A question needs 2 to {MOST_OPTIONS} options."
     if len(set(labels.values())) < len(labels):
         return "Two of the options are the same."
     truth = Truth(
-        sentence=f"Right is: {labels[right]}" if right in labels else "",
+        sentence=f"Right answer: {labels[right]}" if right in labels else "",
         right=(list(labels).index(right),) if right in labels else (),
         link=link_to(page, request, {}),
     )
-    about = "" if page == WITHOUT_SENTENCE else request.text
+    about = "" if page in WITHOUT_SENTENCE else f"“{request.text}”"
     return ClassQuestion(Question(text, tuple(labels.values()), about=about), truth)
 
 

@@ -57,9 +57,9 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "tokens": list(screen.tokens),
         "acts": acts(classroom, screen, shown),
     }
-    if current is None or view.tally is None:
-        return content
     is_over = classroom.phase == Phase.REVEALED
+    if current is None or view.tally is None or (is_over and screen.page == "lessons"):  # it would cover the summary
+        return content
     tallies = [*before, view.tally]
     labels, counts = _histogram(current, tallies)
     content["asked"] = {
@@ -71,6 +71,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "answered": view.tally.answered,
         "hands": list(current.hands) if current.question.kind == Kind.ONE and not is_over else None,
         "about": current.question.about,
+        "beside": screen.page == "inside",  # whose numbers the questions need
         "labels": labels if shown else [],
         "bars": counts if shown else [],
         "right": list(current.truth.right) if is_over else [],

@@ -54,7 +54,7 @@ _FINAL = "class_final"  # tallies of closed rounds, which stay
 _SAID = "class_said"  # reply to the last act
 _TURN = "class_turn"  # number of acts
 _MOVES = "class_moves"  # the page is to follow
-_REFUSED = "class_refused"  # reason why there is no class, until it is shown
+_REFUSED = "class_refused"  # reason why there is no class, or another sentence, until it is shown
 _FORGET = "class_forget"  # codes of ended classes: the browser forgets their secrets
 _OPENED = "class_opened"  # limit of opened classes
 _MOST_SECRET = 100  # letters
@@ -87,7 +87,7 @@ def _limit_openings() -> None:
     """Raise ClassError where this session or its address has opened too many classes lately."""
     session = st.session_state.setdefault(_OPENED, RateLimit(MOST_PER_SESSION, PERIOD))
     if session.is_exceeded("") or _openings().is_exceeded(network_of(st.context.ip_address or "")):
-        raise ClassError("Too many classes were opened from here within an hour: please go on with one of them.")
+        raise ClassError("Too many classes were opened from here in the last hour. Please continue with one of them.")
 
 
 @functools.cache
@@ -96,14 +96,14 @@ def _openings() -> RateLimit:
 
 
 def show_refusal() -> None:
-    """Show once the reason why there is no class."""
+    """Show once the reason why there is no class, or another sentence for the visitor."""
     if reason := st.session_state.pop(_REFUSED, ""):
-        st.toast(plain(reason), icon=":material/warning:", duration="long")
+        st.toast(plain(reason), icon=":material/info:", duration="long")
 
 
 def tell(words: str) -> None:
-    """Show a sentence to the teacher until the next act."""
-    st.session_state[_SAID] = words
+    """Show a sentence: to a teacher until the next act, to a visitor for some seconds of the next run."""
+    st.session_state[_SAID if code_in_address() else _REFUSED] = words
 
 
 def leading(code: str) -> Teacher | None:
@@ -214,7 +214,7 @@ def _payload(code: str, screen: Screen) -> dict:
         before = _final(teacher, view.classroom) if bars_shown(view.classroom, bars) else ()
         content = board(view, screen, before, bars=bars)
     except StoreError:
-        return {"code": code, "away": "The class cannot be reached: trying again. No answer that was sent is lost."}
+        return {"code": code, "away": "The class cannot be reached. Trying again … Answers that were sent are safe."}
     except NoClassError as error:
         return {"code": code, "gone": str(error)}
     except ClassError as error:
@@ -253,7 +253,7 @@ def _take_rights(code: str, secret: object) -> None:
     """Accept the browser's secret of this class, if it is right."""
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     if not isinstance(secret, str) or not 0 < len(secret) <= _MOST_SECRET:
-        st.session_state[_SAID] = "This is no teacher link."
+        st.session_state[_SAID] = "This is not a teacher link."
         return
     try:
         Teacher(open_store(), code, secret).look()
@@ -325,7 +325,7 @@ def _do(teacher: Teacher, classroom: Classroom, screen: Screen, act: Mapping) ->
 def _ask_own(teacher: Teacher, screen: Screen, act: Mapping) -> str:
     text, options, right = act.get("text"), act.get("options"), act.get("right")
     if not isinstance(text, str) or not isinstance(options, list) or not all(isinstance(each, str) for each in options):
-        return "This is no question."
+        return "This is not a question."
     question = own_question(text, options, right if isinstance(right, int) else None, screen.page, screen.request)
     if isinstance(question, str):
         return question
@@ -335,7 +335,7 @@ def _ask_own(teacher: Teacher, screen: Screen, act: Mapping) -> str:
 
 def _count_hands(teacher: Teacher, hands: object) -> str:
     if not isinstance(hands, list) or not all(type(each) is int for each in hands):
-        return "Hands are counted in whole numbers."
+        return "Write whole numbers of hands."
     teacher.count_hands(tuple(hands))
     return ""
 

@@ -14,7 +14,7 @@ from ..answer import number_words
 from . import desk
 
 STYLE = Path(__file__).with_name("summary.css")
-HEADER = ("question", "answers", "chosen", "right", "open for")
+HEADER = ("question", "answers", "what they chose", "right", "time")
 
 
 def show_class() -> bool:
@@ -29,8 +29,8 @@ def show_class() -> bool:
         st.warning(plain(str(error)))
         return True
     st.markdown(
-        "Students answer on their phones, with a code and without an account. You see how many have answered, show "
-        "the histogram, ask again, and reveal what the model does."
+        "Students answer on their phones: they need a code, and no account. You see how many have answered, show a "
+        "chart of the answers, ask again after a discussion, and reveal what the model does."
     )
     classes_kept(desk.ended_codes(), "classes_kept", on_choice=desk.go_on)
     return False
@@ -45,7 +45,7 @@ def _show(teacher: Teacher) -> None:
         st.markdown(f"**Class {teacher.code}**", width="content")
         offer_download("Answers as CSV", lambda: _csv(teacher), f"class-{teacher.code}.csv", "text/csv")
         with st.popover("End the class", icon=":material/delete:"):
-            st.markdown("This deletes the class and every answer, for good. Take the answers as CSV before.")
+            st.markdown("This deletes the class and all answers for good. Download the answers as CSV first.")
             st.button("Delete it now", key="end_class", type="primary", on_click=desk.end, args=(teacher,))
     if not rounds:
         st.markdown("Nothing has been asked yet.")
@@ -53,7 +53,7 @@ def _show(teacher: Teacher) -> None:
     names = [(str(each.number), cells_of(each, tally)) for each, tally in zip(rounds, tallies, strict=True)]
     st.html(style(STYLE))
     with st.container(key="class_rounds"):
-        show_table("What was asked of the class", "round", HEADER, names)
+        show_table("Questions and answers of the class", "round", HEADER, names)
 
 
 def _csv(teacher: Teacher) -> bytes:
@@ -77,9 +77,9 @@ def _chosen(closed: Round, tally: Tally) -> str:
         if not tally.numbers:
             return ""
         low, middle, high = (number_words(tally.numbers[at]) for at in (0, len(tally.numbers) // 2, -1))
-        right = "" if truth.value is None else f"; right is {number_words(truth.value)}"
-        return f"{low} to {high}, the middle one {middle}{right}"
-    return " · ".join(
+        right = "" if truth.value is None else f"\n✓ right: {number_words(truth.value)}"
+        return f"lowest {low}, middle {middle}, highest {high}{right}"
+    return "\n".join(
         f"{'✓ ' if at in truth.right else ''}{label}: {count}"
         for at, (label, count) in enumerate(zip(question.options, tally.counts, strict=True))
     )

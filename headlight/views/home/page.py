@@ -48,12 +48,13 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
         layer, head = results.default_head(request, "cross")
         shown = attention_map(after, "cross", layer, head, RowLabel.PREDICTED)
         _show_lines(lines_facts(after, shown, training) | hiding, shown, "alone")
-    if with_map:
-        show_tokens_of(request, after)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
-        show_ways()
-        offer_model(request)
-    _show_learning_and_cards(request)
+    with st.container(key="home_below"):
+        if with_map:
+            show_tokens_of(request, after)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
+            show_ways()
+            offer_model(request)
+        _show_learning_and_cards(request)
 
 
 def _show_lines(facts: dict, shown: AttentionMap, layout: str) -> None:

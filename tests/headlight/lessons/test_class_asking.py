@@ -3,20 +3,25 @@
 from dataclasses import replace
 from urllib.parse import parse_qs
 
-from support.lesson_runs import run_of
+import pytest
+from support.lesson_runs import SENTENCES, run_of
 
 from headlight.app.parameters import PARAMETERS
 from headlight.classroom import Kind, Round
 from headlight.classroom.store import MOST_LINK
-from headlight.lessons import answer, panel
+from headlight.lessons import answer, sentence
 from headlight.lessons.answer import Answer, Option, Run
 from headlight.lessons.file import read_lessons
-from headlight.lessons.overview import pose_for
+from headlight.lessons.overview import overview
 from headlight.lessons.step_view import StepView, plain_text, pose
 from headlight.lessons.teach.asking import ClassQuestion, link_to, own_question, question_of, subject_of
 
 LESSONS, _ = read_lessons()
 REQUEST = run_of("en-de", "I love my teacher.").request
+
+
+def walk(lesson):
+    return sentence.walk(lesson, REQUEST)
 
 
 def view(step_answer: Answer | None, undecided: str = "") -> StepView:
@@ -29,8 +34,8 @@ def round_of(question: ClassQuestion) -> Round:
 
 
 def test_questions_of_the_shipped_lessons_can_be_asked_of_a_class():
-    for lesson, number in ((each, number) for each in LESSONS[::2] for number in range(len(each.steps))):
-        there, step = pose_for(lesson, number, REQUEST), lesson.steps[number]
+    for lesson, number, there in ((each, at, view) for each in LESSONS[::2] for at, view in enumerate(walk(each))):
+        step = there.step
         text, class_question = there.run.request.text, question_of(there)
         if isinstance(class_question, str):
             assert not step.is_question or there.answer is None or there.answer.kind == answer.Kind.DO, class_question
@@ -45,7 +50,8 @@ def test_questions_of_the_shipped_lessons_can_be_asked_of_a_class():
         assert page == ("" if step.page == "home" else step.page) and set(values) <= set(PARAMETERS)
         assert values["lesson"] == class_question.step == f"{lesson.name}.{number + 1}"
         assert values["text"] == text and subject_of(round_of(class_question)) == ("en-de", text)
-        assert question.about == ("" if step.page == "training" else text)
+        has_sentence = step.page != "training" and step.at.get("inside") != "small example" and lesson.name != "learn"
+        assert question.about == (f"“{text}” → “{there.run.trace.target_text}”" if has_sentence else "")
 
 
 def test_options_have_their_feedback_and_a_number_its_margin():
@@ -67,7 +73,7 @@ def test_options_have_their_feedback_and_a_number_its_margin():
 def test_a_question_of_the_teachers_own():
     question = own_question(" Which? ", ["a", "", " b ", "c"], 2, "masks", REQUEST)
     assert question.question.options == ("a", "b", "c") and question.question.text == "Which?"
-    assert question.truth.right == (1,) and question.truth.sentence == "Right is: b" and question.step == ""
+    assert question.truth.right == (1,) and question.truth.sentence == "Right answer: b" and question.step == ""
     assert question.truth.link.startswith("masks?") and subject_of(round_of(question)) == ("en-de", REQUEST.text)
     for right in (None, 1, 9, -1):
         assert own_question("Which?", ["a", "", "b"], right, "home", REQUEST).truth.right == ()
@@ -87,13 +93,24 @@ def test_a_link_keeps_the_text_as_long_as_it_can():
     assert link_to("decoding", replace(REQUEST, text="ü" * 300), {}) == "decoding"
 
 
-def test_a_class_keeps_a_sentence_that_decides_every_question():
-    """Check that the questions that the desk refuses for a sentence are the undecided ones."""
-    request = replace(REQUEST, text="The children are playing football in the park.")
+@pytest.mark.parametrize("text", [REQUEST.text, "The children are playing in the park.", *SENTENCES[1:3], "x" * 5000])
+def test_sheet_and_class_have_the_sentence_that_decides_every_question(text):
+    """Check that another sentence than the default stays where it decides, and that the lesson's begin otherwise."""
+    request = replace(REQUEST, text=text)
     for lesson in LESSONS[::3]:
-        questions = [at for at, step in enumerate(lesson.steps, start=1) if step.is_question]
-        undecided = [at for at in questions if pose(lesson, at - 1, Run(request)).answer is None]
-        assert panel.undecided_questions(lesson, request) == undecided
-        assert panel.undecided_questions(lesson, REQUEST) is None, "the default sentence gives way"
-    first = [at for at, step in enumerate(LESSONS[0].steps, start=1) if step.is_question]
-    assert panel.undecided_questions(LESSONS[0], replace(REQUEST, text="x" * 5000)) == first
+        undecided = sentence.undecided_questions(lesson, request)
+        texts = [step.sentence for step in overview(lesson, request)]
+        stays = not undecided and request != REQUEST
+        assert set(texts) == {text} if stays else texts[0] in lesson.sentences_of(0)
+        assert (f"“{text}” gives no clear" in sentence.reason_words(lesson, request)) == bool(undecided)
+        if len(text) < 100 and text not in sentence.all_sentences(lesson):
+            questions = [at for at, step in enumerate(lesson.steps, start=1) if step.is_question]
+            assert undecided == [at for at in questions if pose(lesson, at - 1, Run(request)).answer is None]
+
+
+def test_a_step_without_a_question_for_phones_shows_its_task_on_the_wall():
+    for lesson in LESSONS:
+        for there in sentence.walk(lesson, REQUEST):
+            task = there.step.note or (there.step.ask if there.answer and there.answer.kind == answer.Kind.DO else "")
+            if task:
+                assert question_of(there).startswith(there.plain(task)[:20])

@@ -61,6 +61,7 @@ def test_from_the_lobby_to_the_reveal(store, teacher):
     revealed = shown(teacher, replace(SCREEN, request=replace(REQUEST, text="Another one.")))
     assert revealed["acts"] == ["next", "again"] and revealed["asked"]["about"] == REQUEST.text
     assert (revealed["asked"]["right"], revealed["asked"]["told"]) == ([1], "It is the middle.")
+    assert "asked" not in shown(teacher, replace(SCREEN, page="lessons")), "the wall would cover the summary"
     assert revealed["asked"]["bars"] == seen["asked"]["bars"] == [[0, 2, 1, 0]]
     teacher.wait()
     assert shown(teacher)["acts"] == ["ask", "next"]
@@ -111,9 +112,9 @@ def test_a_round_has_a_row_with_its_counts_or_numbers(store, teacher):
     seen = shown(teacher)["asked"]
     assert seen["labels"] == ["2", "2.05", "7"] and seen["bars"] == [[2, 1, 1]]
     cells = cells_of(revealed.current, teacher.tally(1))
-    assert cells[:4] == ("How much?", "4", "2 to 7, the middle one 2.05; right is 2", "3 of 4")
+    assert cells[:4] == ("How much?", "4", "lowest 2, middle 2.05, highest 7\n✓ right: 2", "3 of 4")
     answer(store, teacher, ask(teacher), "1", "0")
     closed = teacher.close_round()
     row = cells_of(replace(closed.current, opened=10.0, closed=31.4), teacher.tally(2))
-    assert row == ("Which?", "2", "left: 1 · ✓ middle: 1 · far right: 0 · none: 0", "1 of 2", "21 s")
+    assert row == ("Which?", "2", "left: 1\n✓ middle: 1\nfar right: 0\nnone: 0", "1 of 2", "21 s")
     assert cells_of(closed.current, Tally(0, (0, 0, 0, 0)))[3] == ""

@@ -163,7 +163,7 @@ def test_an_ended_class_an_unknown_one_and_a_limit_are_named_in_a_sentence(schoo
             await visitor.arrive(lessons="for the teacher")
             assert b"Too many classes" not in visitor.received, opened
             await visitor.press("Teach this lesson")
-        assert b"Too many classes were opened from here within an hour" in visitor.received
+        assert b"Too many classes were opened from here in the last hour" in visitor.received
 
     lead(work)
 
@@ -179,7 +179,7 @@ def test_a_store_that_cannot_be_reached_is_named_in_a_sentence(tmp_path):
             with sqlite3.connect(path) as other:
                 other.execute("DROP TABLE class")
             run = await leader.look_again()
-            assert leader.desk["away"].startswith("The class cannot be reached: trying again.") and not run.exceptions
+            assert leader.desk["away"].startswith("The class cannot be reached.") and not run.exceptions
             lessons = await stack.enter_async_context(Listener(address, "lessons"))
             await lessons.arrive(lessons="for the teacher")
             run = await lessons.press("Teach this lesson")

@@ -1,5 +1,6 @@
 """The shipped lessons: every step is decided by one of its sentences, with either language."""
 
+import html
 from dataclasses import replace
 
 import pytest
@@ -46,6 +47,7 @@ def test_the_worksheet_has_every_question_and_the_answers_only_on_demand(lesson)
     plain, answers = (worksheet(lesson, steps, answers=each) for each in (False, True))
     assert plain.count("<section>") == answers.count("<section>") == len(lesson.steps)
     assert 'class="answer"' not in plain and answers.count('class="answer"') >= 3
+    assert all(html.escape(f"“{step.sentence}”") in plain.partition("<section>")[0] for step in steps)
     assert not any(step.why and step.why in plain for step in steps)
     marked = [replace(step, ask="<b>Which?</b>") if step.ask else step for step in steps]
     assert "<b>Which?" not in worksheet(lesson, marked, answers=True)
