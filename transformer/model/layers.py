@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ..config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from .attention import LayerCache, MultiHeadAttention
 from .linear import Linear
-from .rough_choice import RoughChoice
+from .rough_choice import RoughChoice, largest_exact_digit
 
 MULTIPLIED_BASE = 1e-4  # 1 / 10000, for the exponent changes its sign
 _ACTIVATIONS: dict[Activation, Callable[[], nn.Module]] = {
@@ -319,7 +319,7 @@ class OutputProjection(Linear):
 
     def rough_choice(self) -> RoughChoice | None:
         """Return what finds the greatest logit without all of them; None where it would not pay or miss a hook."""
-        if self.bias is not None or self._forward_hooks or self._forward_pre_hooks or not RoughChoice.is_exact_here():
+        if self.bias is not None or self._forward_hooks or self._forward_pre_hooks or not largest_exact_digit():
             return None
         copies = self.copies()
         return None if copies is None else copies.rough

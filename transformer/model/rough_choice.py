@@ -1,17 +1,18 @@
-"""The token with the greatest logit from products of 8 bits, a quarter of the bytes, and exactly the same token.
+"""The greatest logit's token from products of bytes: a quarter of the memory traffic, and exactly the same token.
 
-A greedy step needs to know which logit is the greatest, not how great. Rounded numbers give each within a bound, and
-within it seldom more than one can be the greatest: the logits of the few that can are computed in float32. Where even
-these are too close to call, all logits are computed, as without this.
+Greedy decoding needs the token of the greatest logit, not the logit itself. Products of rounded numbers bound every
+logit. Usually one token alone can be the greatest within these bounds; otherwise the logits of the few candidates are
+computed in float32, and where two of them are too close for float32, all logits are.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-_LARGEST = 127  # of a signed byte
+_LARGEST = 127  # digit of a rounded vector, a signed byte
 _NEVER = np.iinfo(np.int32).min
 _CLOSE = 1e-4  # of |x| |w|: more than two kernels' logits in float32 differ by, with up to 1,600 terms
 
@@ -20,16 +21,11 @@ class RoughChoice:
     """An output projection W [vocab, d_model], float32 on a CPU, as bytes that all have the same unit."""
 
     def __init__(self, weight: Tensor):
-        self._weight, self._unit = weight, float(weight.abs().max()) / _LARGEST
+        self._weight, self._unit = weight, float(weight.abs().max()) / largest_exact_digit()
         digits = (weight / self._unit).round()
         self._columns = digits.to(torch.int8).t()
         self._farthest = float((weight - digits * self._unit).norm(dim=1).max())
         self._longest = float((digits * self._unit).norm(dim=1).max()) + self._farthest
-
-    @staticmethod
-    def is_exact_here() -> bool:
-        """Return whether this processor sums products of bytes in 32 bits; older ones lose digits, or are slower."""
-        return torch.cpu._is_vnni_supported()
 
     @np.errstate(all="ignore")
     def choose(self, x: Tensor, never: Sequence[int], of_all: Callable[[], Tensor]) -> Tensor:
@@ -67,6 +63,25 @@ class RoughChoice:
         best, second = order[ends], order[ends - 1]  # of a row's at least two
         chosen[is_open] = tokens[best]
         return torch.from_numpy(chosen) if (logits[best] - logits[second] > close[is_open]).all() else of_all()
+
+
+@functools.cache
+def largest_exact_digit() -> int:
+    """Return the largest digit of a weight whose products with bytes this processor sums exactly; 0 for none.
+
+    AVX2 adds two products in 16 bits, which hold 7 bits of weight times 8 bits of vector; processors with VNNI take 8.
+    The products are tried, since oneDNN's settings choose among the instructions of a processor.
+    """
+    if not torch.backends.mkldnn.is_available():
+        return 0
+    for digit in (_LARGEST, _LARGEST // 2):
+        weight = torch.full((256, 32), digit, dtype=torch.int8)
+        rows = (torch.full((count, 256), _LARGEST, dtype=torch.int8) for count in (1, 16))  # two kernels
+        if all(
+            (torch._int_mm(sign * x, weight) == sign * 256 * digit * _LARGEST).all() for x in rows for sign in (1, -1)
+        ):
+            return digit
+    return 0
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:

@@ -6,17 +6,38 @@ from support.models import small_config
 from torch.nn import functional as F
 
 from transformer.decoding.sampling import Greedy, decode, decode_ids
+from transformer.model import layers, rough_choice
 from transformer.model.layers import OutputProjection
-from transformer.model.rough_choice import RoughChoice
+from transformer.model.rough_choice import RoughChoice, largest_exact_digit
 from transformer.model.transformer import Transformer
 
 
-@pytest.fixture(autouse=True)
-def exact_products(monkeypatch):
-    """Replace products of bytes by slower exact ones where the processor's would lose digits."""
-    if not RoughChoice.is_exact_here():
+@pytest.fixture(autouse=True, params=[127, 63])
+def largest_digit(request, monkeypatch):
+    """Choose with the digits of each kind of processor; where this one would lose some, by slower exact products."""
+    if largest_exact_digit() < request.param:
         monkeypatch.setattr(torch, "_int_mm", lambda one, other: (one.double() @ other.double()).int())
-        monkeypatch.setattr(RoughChoice, "is_exact_here", lambda: True)
+    for module in (rough_choice, layers):
+        monkeypatch.setattr(module, "largest_exact_digit", lambda: request.param)
+
+
+def saturating(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Sum pairs of products in 16 bits, the vector's bytes shifted to 0 and above, as AVX2 does."""
+    pairs = ((one.int() + 128)[:, :, None] * other.int()[None]).unflatten(1, (-1, 2)).sum(2)
+    return pairs.clamp(-(2**15), 2**15 - 1).sum(1) - 128 * other.int().sum(0)
+
+
+@pytest.mark.parametrize(
+    ("product", "digit"),
+    [(lambda one, other: one.int() @ other.int(), 127), (saturating, 63), (lambda one, other: one.int()[:, :1], 0)],
+)
+def test_digits_are_as_large_as_the_processor_sums_exactly(product, digit, monkeypatch):
+    monkeypatch.setattr(torch, "_int_mm", product)
+    largest_exact_digit.cache_clear()
+    try:
+        assert largest_exact_digit() == digit
+    finally:
+        largest_exact_digit.cache_clear()
 
 
 def choose(weight, x, never=()) -> tuple[list[int], list[int], int]:
