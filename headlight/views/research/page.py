@@ -15,6 +15,7 @@ from . import (
     patching,
     rollout,
     trajectory,
+    why_cell,
 )
 
 VIEWS = {
@@ -27,6 +28,7 @@ VIEWS = {
     "logit lens": logit_lens.show,
     "trajectory": trajectory.show,
     "embeddings": embeddings.show,
+    "why this cell": why_cell.show,
     "feed-forward": feed_forward.show,
     "calibration": calibration.show,
 }
