@@ -79,12 +79,9 @@ PARAMETERS = {
     "token": Parameter("chosen token, from 1"),
     "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
     # Research.
-    "research": Parameter("view", "atlas"),
+    "research": Parameter("view; without it the tiles of all views", ""),
     "x": Parameter("atlas: measure from left to right", "distance"),
     "y": Parameter("atlas: measure from below", "confidence"),
-    "rollout": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
-    "residual": Parameter("rollout: weighting of the residual connection, or ALTI+", "0.5"),
-    "up_to": Parameter("rollout: up to this layer, from 1"),
     "against": Parameter("contrast: the other candidate"),
     # What if.
     "what_if": Parameter("view", "head ablation"),

@@ -1,6 +1,5 @@
 from .architecture import hidden_units as hidden_units
 from .architecture import nearest_tokens as nearest_tokens
-from .architecture import trajectory as trajectory
 from .attention import head as head
 from .attention import largest_weight as largest_weight
 from .attention import score_deviation as score_deviation

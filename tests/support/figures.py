@@ -59,7 +59,6 @@ def _of_decoding(translator: Translator, trace: Trace, other: Trace) -> dict:
         "probabilities": _with(plots.probabilities, cut, name),
         "confidence_histogram": _with(plots.confidence_histogram, measured, 0.9),
         "calibration": _with(plots.calibration, measured),
-        "trajectory": _with(plots.trajectory, residual.trajectory(stream.decoder, 1)),
     }
 
 
@@ -103,9 +102,9 @@ def _of_attribution(translator: Translator, trace: Trace, other: Trace) -> dict:
     model, ids = translator.model, (trace.source_ids, trace.decoder_input_ids)
     gradient, left_out = (measure(model, *trace.before(1)) for measure in (gradient_times_input, leave_one_out))
     rolled, contributed = roll_out(trace.encoder, trace.decoder, trace.cross), alti(model, *ids)
-    shares = SourceShares(trace.target_tokens, *(each.source_share()[-1] for each in (contributed, rolled)))
+    shares = SourceShares(trace.target_tokens, contributed.source_share()[-1])
     raw = trace.cross[0, 0, 1].astype(float)
-    values = dict(zip(MEASURES, (raw, raw, gradient.source, left_out.source), strict=True))
+    values = dict(zip(MEASURES, (raw, raw, raw, gradient.source, left_out.source), strict=True))
     fed = trace.decoder_input_tokens[:2]
     contrast = Contrast("a", "b", trace.source_tokens, fed, gradient, left_out)
     parts = attribute_logit(model, *trace.before(1))
