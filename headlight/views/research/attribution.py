@@ -55,8 +55,8 @@ def show(request: TranslationRequest) -> None:
         plain(
             f"Five answers to “Which source words does {target} depend on?”; each answers a different question. Raw "
             "weight: mean of all cross-attention heads. Norm-weighted: weight times length of the value (Kobayashi et "
-            "al. 2020). Rollout: mean weights of all layers multiplied, half of each row for its own vector (Abnar and "
-            "Zuidema 2020). Gradient × input: change of log P when the embedding is scaled a little (Denil et al. 2014). "
+            "al. 2020). Rollout: mean weights of all layers multiplied, half of each row stays (Abnar and Zuidema "
+            "2020). Gradient × input: change of log P when the embedding is scaled a little (Denil et al. 2014). "
             f"Leave-one-out: fall of log P ({signed(left_out.log_probability, 3)}) when no other token may read this "
             "one (compare Li et al. 2016). Teal bars speak for the target token, brown ones against it."
         )
