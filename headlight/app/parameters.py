@@ -126,8 +126,6 @@ PARAMETERS = {
     # Training: the replay.
     "probe": Parameter("replay: the sentence that is shown"),
     "snapshot": Parameter("replay: update of the training at which it stands"),
-    # Training: the recipe.
-    "epsilon": Parameter("label smoothing: ε", 0.1),
 }
 # The values of both runs, for each hyperparameter in which they may differ.
 for _name, _first, _second in (

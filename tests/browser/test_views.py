@@ -42,7 +42,6 @@ VIEWS = {
     "/positions?positions=waves": (".st-key-waves", ".st-key-rotation", ".st-key-offset"),
     "/positions?positions=relative+bias": (),
     "/training?training=replay&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
-    "/training?training=recipe": (CHART, ".st-key-epsilon"),
     "/training?training=train+live": (),
     "/what_if": (".grids", ".legend", ".translations table", ".st-key-ablated_by"),
     "/what_if?what_if=rewrite+attention": (".rows", ".translations table", ".st-key-rewrite", ".st-key-rewrite_row"),

@@ -14,7 +14,6 @@ from transformer.data.batching import make_examples
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import measure_confidence
 from transformer.experiments.attention import measure_random_products
-from transformer.experiments.training import Smoothing
 from transformer.interpret import positions, residual
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
@@ -28,7 +27,7 @@ from transformer.interpret.what_if.patching import Site, patching_map, question_
 
 PAIRS = [("I am tired.", "Ich bin müde."), ("I love my teacher.", "Ich liebe meinen Lehrer."), ("Thanks.", "Danke.")]
 # Drawn from a training, or from a model of T5's family; their pages' tests draw them.
-OF_OTHER_MODELS = {"bias_curves", "bias_map", "learning_rates", "training_runs"}
+OF_OTHER_MODELS = {"bias_curves", "bias_map", "training_runs"}
 
 
 @cache
@@ -80,7 +79,6 @@ def _of_parts(translator: Translator, trace: Trace, other: Trace) -> dict:
         "positions": _with(plots.positions, positions.position_rows(model, "encoder")[:64]),
         "waves": _with(plots.waves, encoding, 4, 5, 3),
         "rotation": _with(plots.rotation, encoding, 4, 5, 3),
-        "smoothed_loss": _with(plots.smoothed_loss, [Smoothing(each, 8000) for each in (0.0, 0.1)], 0.1),
     }
 
 

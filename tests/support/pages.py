@@ -128,7 +128,6 @@ VIEWS = {
     "/training": "Training",
     "/training?training=replay&checkpoint=en-fr": "Training",
     "/training?training=compare+runs": "Training",
-    "/training?training=recipe": "Training",
     "/inside?head=decoder.1.1": "Inside",
     f"/inside?inside={quote('small example')}&toy_flipped=000111000000000000": "Inside",
     "/inside?inside=architecture": "Inside",
