@@ -13,7 +13,6 @@ from .contributions import shares as shares
 from .contributions import source_or_prefix as source_or_prefix
 from .decoding import calibration as calibration
 from .decoding import confidence_histogram as confidence_histogram
-from .decoding import logits as logits
 from .decoding import probabilities as probabilities
 from .masks import mask as mask
 from .masks import masked_weights as masked_weights

@@ -54,7 +54,6 @@ def _of_decoding(translator: Translator, trace: Trace, other: Trace) -> dict:
     examples = make_examples(PAIRS, translator.tokenizer, translator.model.config.max_length)
     measured = measure_confidence(translator.model, examples)
     return {
-        "logits": _with(plots.logits, cut, name),
         "probabilities": _with(plots.probabilities, cut, name),
         "confidence_histogram": _with(plots.confidence_histogram, measured, 0.9),
         "calibration": _with(plots.calibration, measured),

@@ -173,8 +173,11 @@ export class Drawing {
 
 const BLANK = [...WEIGHT, 0];
 
-// A share from -1, brown, to 1, teal, as red, green, blue and opacity.
-const around = (share, dark) => [...SIGNED[themeOf(dark)][Number(share >= 0)], opacity(Math.abs(share))];
+// A share from -1, brown, to 1, teal, as red, green, blue and opacity; small ones stand out less from a dark page.
+function around(share, dark) {
+  const size = Math.abs(share) ** (dark ? 0.7 : 1);
+  return [...SIGNED[themeOf(dark)][Number(share >= 0)], opacity(size)];
+}
 
 // The same as a colour of CSS.
 export const signedColour = (share) => asText(around(share, false));
