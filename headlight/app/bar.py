@@ -197,9 +197,10 @@ def _decoding() -> Strategy:
     return Greedy()
 
 
-def _limits(name: str) -> Any:
+def _limits(name: str) -> tuple[Any, Any]:
     """Return the least and the largest value of a number in the address."""
-    return PARAMETERS[name].limits
+    least, most = PARAMETERS[name].limits or (None, None)
+    return least, most
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:
