@@ -13,7 +13,7 @@ from .layout import Theme, bar_below, figure_of, integer_axis, integer_rows, sca
 from .palette import BLUE, GREY, INK, LINE_GREY, MIDDLE_GREY, OLIVE, diverging
 
 _ARC_RADIUS = 0.55
-_ROW, _LEAST_ROW, _ROOM = 24, 13, 400  # pixels of a sentence's rows
+_ROW, _LEAST_ROW, _ROOM = 24, 13, 300  # pixels of a sentence's rows
 # Pixels, as many as Plotly finds that labels, titles and the colour bar take: with less, it draws all once more.
 _AROUND_WAVES = {"l": 60, "r": 10, "t": 60, "b": 78}
 

@@ -49,7 +49,7 @@ VIEWS = {
 }
 TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()} | {"/": "Headlight"}
 # Views whose figure grows with the sentence: with a short one it is in sight.
-GROWING = ("why+this", "attribution", "contributions", "contrast", "masks", "/what_if", "/inside")
+GROWING = ("/positions", "why+this", "attribution", "contributions", "contrast", "masks", "/what_if", "/inside")
 
 
 @pytest.fixture(scope="module")
