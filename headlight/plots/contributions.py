@@ -129,7 +129,10 @@ def _draw_panels(panels: Sequence[_Panel], y: dict, height: int, theme: Theme, *
         marker = {"color": colours if panel.signed else BLUE, "opacity": 1, "pattern": pattern}
         bars = row_bars(panel.values.astype(np.float32), panel.hover, BLUE)
         traces.append(bars | {"xaxis": f"x{number}", "width": 0.78, "marker": marker})
-        values = {"nticks": panel.ticks} if panel.signed else percent_axis(panel.limits[1], most=panel.ticks + 1)
+        values: dict[str, Any] = {"nticks": panel.ticks}
+        if not panel.signed:
+            values = percent_axis(panel.limits[1], most=panel.ticks)
+            values["ticktext"][0] = ""  # on a phone "0 %" would touch the panel before
         look = {
             "domain": [column * width, (column + 1) * width - gap],
             "side": "top",
