@@ -5,6 +5,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -18,6 +19,7 @@ from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, url_state
+from .parameters import PARAMETERS
 from .statics import style
 from .widgets import can_be_presented, is_presented, plain
 
@@ -200,15 +202,21 @@ def _decoding() -> Strategy:
     )
     if kind == "beam":
         shorter = "0 ranks by probability alone, which prefers short translations; the paper used 0.6."
-        size = choices.slider("Beam size", 2, 10, "beam")
-        return Beam(size, choices.slider("Length penalty alpha", 0.0, 1.5, "alpha", 0.1, explanation=shorter))
+        size = choices.slider("Beam size", *_limits("beam"), "beam")
+        return Beam(size, choices.slider("Length penalty alpha", *_limits("alpha"), "alpha", 0.1, explanation=shorter))
     if kind == "sampling":
         sharper = "Below 1 the probable tokens become more probable; above 1, less."
-        temperature = choices.slider("Temperature", 0.1, 2.0, "temperature", 0.1, explanation=sharper)
-        top_k = choices.slider("Top-k", 0, 50, "topk", explanation="Draw among the k most probable; 0: among all.")
-        seed = choices.whole_number("Seed", 1, 9999, "seed", "1 to 9999. Another seed, another draw.")
+        temperature = choices.slider("Temperature", *_limits("temperature"), "temperature", 0.1, explanation=sharper)
+        top_k = choices.slider("Top-k", *_limits("topk"), "topk", explanation="Draw among the k most probable; 0: all.")
+        seed = choices.whole_number("Seed", *_limits("seed"), "seed", "1 to 9999. Another seed, another draw.")
         return Sampling(temperature=temperature, top_k=top_k, seed=seed)
     return Greedy()
+
+
+def _limits(name: str) -> tuple[Any, Any]:
+    """Return the least and the largest value of a number in the address."""
+    least, most = PARAMETERS[name].limits or (None, None)
+    return least, most
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:

@@ -32,14 +32,20 @@ GROUPS = {
     "How it works": {"inside": "Inside", "positions": "Positions", "training": "Training"},
     "Look deeper": {"research": "Research"},
 }
+# Views that another page has taken over, by their page and its parameter of the same name: that page.
+_MOVED = {("attention", "why this cell"): "research"}
 _HOME_STYLE = Path(__file__).with_name("home.css")
 # In the session: from `run_page` to `take_request`, and from the title to `beside_title`.
 _REQUEST, _ROOM = "request", "beside_title"
 
 
 def navigation() -> Page:
-    """Register all pages and return the page in the address."""
+    """Register all pages and return the page in the address; open another page for a view that it has taken over."""
     page = _register()
+    view = st.query_params.get(page.url_path, "")
+    if new_page := _MOVED.get((page.url_path, view)):
+        query = {name: value for name, value in url_state.written().items() if name != page.url_path}
+        st.switch_page(_FOLDER / f"{new_page}.py", query_params={**query, new_page: view})
     url_state.note_page(page.url_path)
     return page
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 class Parameter:
     """A name in the address: what it means, and its value where the address has none.
 
-    Without a default the page computes it, from the example or as the first option.
+    Without a default the page computes it, from the example or as the first option. limits: of a number.
     """
 
     meaning: str
     default: str | int | float | tuple[str, ...] | None = None
+    limits: tuple[int, int] | tuple[float, float] | None = None
 
 
 PARAMETERS = {
@@ -22,11 +23,11 @@ PARAMETERS = {
     "instruction": Parameter("what is put before the text for a model that is so told what to do with it (T5)"),
     "text": Parameter("the sentence to translate", "I love my teacher."),
     "decoding": Parameter("the decoding strategy", "greedy"),
-    "beam": Parameter("beam size", 5),
-    "alpha": Parameter("length penalty of beam search", 0.6),
-    "temperature": Parameter("temperature of sampling", 1.0),
-    "topk": Parameter("k of top-k sampling, 0 for all", 0),
-    "seed": Parameter("seed of sampling", 1),
+    "beam": Parameter("beam size", 5, (2, 10)),
+    "alpha": Parameter("length penalty of beam search", 0.6, (0.0, 1.5)),
+    "temperature": Parameter("temperature of sampling", 1.0, (0.1, 2.0)),
+    "topk": Parameter("k of top-k sampling, 0 for all", 0, (0, 50)),
+    "seed": Parameter("seed of sampling", 1, (1, 9999)),
     "present": Parameter("1 for presentation mode: no bar, larger type", ""),
     "lesson": Parameter("the lesson and its step, such as attention.3", ""),
     "class": Parameter("the code of the class whose teacher's screen this is", ""),
@@ -80,12 +81,9 @@ PARAMETERS = {
     "token": Parameter("chosen token, from 1"),
     "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
     # Research.
-    "research": Parameter("view", "atlas"),
+    "research": Parameter("view; without it the tiles of all views", ""),
     "x": Parameter("atlas: measure from left to right", "distance"),
     "y": Parameter("atlas: measure from below", "confidence"),
-    "rollout": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
-    "residual": Parameter("rollout: weighting of the residual connection, or ALTI+", "0.5"),
-    "up_to": Parameter("rollout: up to this layer, from 1"),
     "against": Parameter("contrast: the other candidate"),
     # What if.
     "what_if": Parameter("view", "head ablation"),
@@ -130,8 +128,6 @@ PARAMETERS = {
     # Training: the replay.
     "probe": Parameter("replay: the sentence that is shown"),
     "snapshot": Parameter("replay: update of the training at which it stands"),
-    # Training: the recipe.
-    "epsilon": Parameter("label smoothing: ε", 0.1),
 }
 # The values of both runs, for each hyperparameter in which they may differ.
 for _name, _first, _second in (

@@ -129,6 +129,8 @@ def show_table(
 ) -> None:
     """Show rows with their names, `corner` above the names; cells with `masked` True are hatched.
 
+    The part of a cell's text after a tab appears on hover.
+
     shades: colours of the cells, from 0 to 1; the first line of their texts is bold. label: name for screen readers.
     """
     if shades:
@@ -140,13 +142,19 @@ def show_table(
     body = ""
     for (name, cells), row_styles in zip(rows, styles, strict=True):
         body += f'<tr><th scope="row">{html.escape(name)}</th>'
-        body += "".join(f"<td{style}>{html.escape(cell)}</td>" for cell, style in zip(cells, row_styles, strict=True))
+        for (text, _, hint), style in zip((cell.partition("\t") for cell in cells), row_styles, strict=True):
+            body += f"<td{style}{_title(hint)}>{html.escape(text)}</td>"
         body += "</tr>"
     st.html(
         f'<div class="places" tabindex="0" role="region" aria-label="{html.escape(label)}">'
         f'<table><thead><tr><th scope="row">{html.escape(corner)}</th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _title(text: str) -> str:
+    """Return an attribute that shows a text on hover; nothing for an empty text."""
+    return f' title="{html.escape(text)}"' if text else ""
 
 
 def can_be_presented() -> bool:
@@ -281,11 +289,10 @@ def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, la
 
 def _chip(token: str, note: str, *, css: str = "", share: float = 0.0, title: str = "") -> str:
     """Return a token as it looks over a note; `title` appears on hover."""
-    named = f' title="{html.escape(title)}"' if title else ""
     colour = f' style="--share: {share:.3f}"' if share else ""
     special = " special" if token in GLYPHS else ""
     return (
-        f'<span class="chip{special}{css}"{colour}{named}>'
+        f'<span class="chip{special}{css}"{colour}{_title(title)}>'
         f'<span class="token" aria-hidden="true">{html.escape(chip_text(token))}</span>'
         f'<span class="letters">{html.escape(spoken(token))}</span><span class="note">{html.escape(note)}</span></span>'
     )

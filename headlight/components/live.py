@@ -44,6 +44,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, origin: str
     style = _font() + slimmed_style(whole(_PAGE.with_suffix(".css")))
     keeps_within("the live page", script=script, style=style)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
+    lacking = [f"without_{name}" for name in ("replay", "lessons") if not words.get(name)]
     styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
     styles[COMPONENTS["panel"]] += whole(_FOLDER / "live_page" / "lesson_panel.css")
     styles = {name: slimmed_style(each) for name, each in styles.items()}
@@ -53,6 +54,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, origin: str
         policy=policy(script, style, compiles=True, works=True),
         title=html.escape(title),
         style=style,
+        lacking=" ".join(lacking),
         below=_below(origin, sources),
         header=_packed(header),
         words=_packed({**words, "styles": styles}),

@@ -2,6 +2,7 @@ from .command import add_commands as add_commands
 from .command import expect_no_page as expect_no_page
 from .command import find_lesson as find_lesson
 from .export import export_lessons as export_lessons
+from .export import first_lesson as first_lesson
 from .file import read_lessons as read_lessons
 from .page import show_page as show_page
 from .panel import end_run as end_run

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.views.attention.explorer_content import OPTIONS
@@ -20,7 +21,7 @@ from transformer.exchange import round_weights
 from transformer.experiments.attention import toy_numbers
 
 from .answer import Answer, Kind, Run
-from .file import Lesson
+from .file import Lesson, read_lessons
 from .measures.hand import SHAPE
 from .overview import TITLES
 from .step_view import HOME_HEAD, StepView, Try, off_words, payload_of, pose
@@ -59,6 +60,14 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     }
     examples = {seed: toy_block(toy_numbers(SHAPE, int(seed)), 0, 0).facts() for seed in sorted(filter(None, seeds))}
     return {"lessons": exported, "examples": examples}
+
+
+@results.cached(max_entries=4, show_spinner=False)
+def first_lesson(checkpoint: CheckpointFiles) -> dict | None:
+    """Return lesson 1 for the page of a checkpoint; None where its sentences are in another language."""
+    if results.translator(checkpoint).checkpoint.data.get("source_language") != "English":
+        return None
+    return export_lessons([lesson for lesson in read_lessons()[0] if lesson.number == 1], Path(checkpoint.folder))
 
 
 def write_rounded(checkpoint: Path, copy: Path) -> None:

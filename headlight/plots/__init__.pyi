@@ -1,6 +1,5 @@
 from .architecture import hidden_units as hidden_units
 from .architecture import nearest_tokens as nearest_tokens
-from .architecture import trajectory as trajectory
 from .attention import head as head
 from .attention import largest_weight as largest_weight
 from .attention import score_deviation as score_deviation
@@ -14,7 +13,6 @@ from .contributions import shares as shares
 from .contributions import source_or_prefix as source_or_prefix
 from .decoding import calibration as calibration
 from .decoding import confidence_histogram as confidence_histogram
-from .decoding import logits as logits
 from .decoding import probabilities as probabilities
 from .masks import mask as mask
 from .masks import masked_weights as masked_weights
@@ -25,8 +23,6 @@ from .positional_encoding import rotation as rotation
 from .positional_encoding import waves as waves
 from .relative_positions import bias_curves as bias_curves
 from .relative_positions import bias_map as bias_map
-from .training import learning_rates as learning_rates
-from .training import smoothed_loss as smoothed_loss
 from .training import training_runs as training_runs
 from .what_if import candidates as candidates
 from .what_if import log_probabilities as log_probabilities

@@ -63,19 +63,22 @@ def shares(shown: AttentionMap, measure: str = "share", *, theme: Theme = "paper
     return heatmap_figure(Heatmap((cells,), shown.queries, shown.keys, *names, HALF_OF_WIDTH, texts), theme)
 
 
-RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
-MEASURES = (RAW, NORMED, GRADIENT, LEFT_OUT)
+RAW, NORMED, ROLLOUT = "raw weight", "norm-weighted", "rollout"
+GRADIENT, LEFT_OUT = "gradient × input", "leave-one-out"
+MEASURES = (RAW, NORMED, ROLLOUT, GRADIENT, LEFT_OUT)
 SIGNED = (GRADIENT, LEFT_OUT)  # the others are shares from 0 to 1
 _SIDES = (("source", BLUE, ""), ("prefix", OLIVE, "/"))
 _MEASURE_HEADS = {
     RAW: "raw<br>weight",
     NORMED: "norm-<br>weighted",
+    ROLLOUT: "<br>rollout",
     GRADIENT: "gradient<br>× input",
     LEFT_OUT: "leave-<br>one-out",
 }
 _MEASURE_WORDS = {
     RAW: "weight <b>{percent:.1f} %</b>",
     NORMED: "share of the norms of the weighted values <b>{percent:.1f} %</b>",
+    ROLLOUT: "share after all layers <b>{percent:.1f} %</b>",
     GRADIENT: "gradient × input <b>{value:+.4f}</b>",
     LEFT_OUT: "without it log P is <b>{change}</b>",
 }
@@ -126,7 +129,10 @@ def _draw_panels(panels: Sequence[_Panel], y: dict, height: int, theme: Theme, *
         marker = {"color": colours if panel.signed else BLUE, "opacity": 1, "pattern": pattern}
         bars = row_bars(panel.values.astype(np.float32), panel.hover, BLUE)
         traces.append(bars | {"xaxis": f"x{number}", "width": 0.78, "marker": marker})
-        values = {"nticks": panel.ticks} if panel.signed else percent_axis(panel.limits[1], most=panel.ticks + 1)
+        values: dict[str, Any] = {"nticks": panel.ticks}
+        if not panel.signed:
+            values = percent_axis(panel.limits[1], most=panel.ticks)
+            values["ticktext"][0] = ""  # on a phone "0 %" would touch the panel before
         look = {
             "domain": [column * width, (column + 1) * width - gap],
             "side": "top",
@@ -153,18 +159,15 @@ def _attribution_range(values: np.ndarray, signed: bool) -> list[float]:
     return [least - room if least < 0 else 0.0, most + room]
 
 
-_WIDTH = 0.4  # of a bar; a token has 1
+_WIDTH = 0.7  # of a bar; a token has 1
 
 
 def source_or_prefix(shares: SourceShares, step: int, *, theme: Theme = "paper") -> go.Figure:
-    """Draw the shares of source and prefix in each output token, by ALTI+ and by rollout; a ring around a step's token.
+    """Draw the shares of source and prefix in each output token by ALTI+, with a ring around the token of a step.
 
     `shares`: of `transformer.interpret.rollout.SourceShares`; `step` counts from 0.
     """
-    traces = [
-        *_stack(shares.tokens, shares.alti, "ALTI+", -_WIDTH - 0.01, 0.85),
-        *_stack(shares.tokens, shares.rollout, "rollout", 0.01, 0.4),
-    ]
+    traces = _stack(shares.tokens, shares.alti)
     ends = [-0.5, len(shares.tokens) - 0.5]
     for value, name, dash in (
         (shares.mean_alti, "mean of this sentence", "solid"),
@@ -172,7 +175,7 @@ def source_or_prefix(shares: SourceShares, step: int, *, theme: Theme = "paper")
     ):
         if value is not None:
             look = {"line": {"color": GREY, "dash": dash, "width": 2}, "hoverinfo": "skip"}
-            traces.append(scatter(ends, [value, value], "lines", name=f"{name}, ALTI+: {percent(value)}", **look))
+            traces.append(scatter(ends, [value, value], "lines", name=f"{name}: {percent(value)}", **look))
     ring = {"type": "rect", "x0": step - 0.47, "x1": step + 0.47, "y0": 0, "y1": 1, "line": {"color": INK}}
     slanted = {"autotickangles": [0, -60]}  # where upright labels would run into one another
     x = {**token_axis(shares.tokens), "range": ends, **slanted}
@@ -180,19 +183,19 @@ def source_or_prefix(shares: SourceShares, step: int, *, theme: Theme = "paper")
     return figure_of(traces, 270, theme=theme, x=x, y=y, bottom=30, shapes=[ring], barmode="overlay")
 
 
-def _stack(tokens: Sequence[str], source: np.ndarray, method: str, offset: float, opacity: float) -> list[dict]:
+def _stack(tokens: Sequence[str], source: np.ndarray) -> list[dict]:
     """Return the source's bars, and the prefix's on top of them, hatched: told apart without colours too."""
     traces = []
     shares = ((source, np.zeros_like(source)), (1 - source, source))
     for (part, colour, shape), (values, base) in zip(_SIDES, shares, strict=True):
         hover = [
-            f"Output token {step}, “{token_label(token)}”<br>{part} by {method}: <b>{100 * value:.1f} %</b>"
+            f"Output token {step}, “{token_label(token)}”<br>{part}: <b>{100 * value:.1f} %</b>"
             for step, (token, value) in enumerate(zip(tokens, values, strict=True), start=1)
         ]
         pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
-        marker = {"color": see_through(colour, opacity), "pattern": pattern}
-        box = {"base": base.astype(np.float32), "offset": offset, "width": _WIDTH}
-        look = {"marker": marker, "name": f"{part}, {method}", "hovertext": hover, "hoverinfo": "text"}
+        marker = {"color": see_through(colour, 0.85), "pattern": pattern}
+        box = {"base": base.astype(np.float32), "width": _WIDTH}
+        look = {"marker": marker, "name": part, "hovertext": hover, "hoverinfo": "text"}
         traces.append(bars(list(range(len(tokens))), values.astype(np.float32), **box, **look))
     return traces
 

@@ -1,4 +1,4 @@
-"""Figures of predictions: logits, probabilities, the logit lens, confidence and calibration."""
+"""Figures of predictions: probabilities, the logit lens, confidence and calibration."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from transformer.decoding.sampling import Truncation
 
 from .layout import (
-    CELL_LABEL,
     LEGEND_ABOVE,
     Theme,
     bars,
@@ -35,29 +34,17 @@ _DOTTED = {"color": GREY, "dash": "dot"}
 _AXIS = "probability of the top-1 prediction"
 
 
-def logits(cut: Truncation, name: Callable[[int], str], most: int = SHOWN, *, theme: Theme = "paper") -> go.Figure:
-    """Draw the `most` largest logits, each with its token.
+def probabilities(
+    cut: Truncation, name: Callable[[int], str], most: int = SHOWN, *, theme: Theme = "paper"
+) -> go.Figure:
+    """Draw the `most` largest probabilities, each with its token: softmax as markers, for sampling as bars.
 
     `cut`: of `transformer.decoding.sampling.truncate`; `name`: of an id the token's text, `tokenizer.piece_text`.
     """
     ids = cut.order[:most]
     hover = [
-        f"{token_label(name(int(id)))} (id {id})<br>logit {signed(cut.logits[id])}<br>"
-        f"probability {format_probability(cut.plain[id])}"
-        for id in ids
-    ]
-    shown = row_bars(cut.logits[ids], hover, PROBABILITY, texts=[signed(value, 2) for value in cut.logits[ids]])
-    traces = [shown | {"constraintext": "none", "insidetextfont": {"size": CELL_LABEL}}]
-    return _named(traces, ids, name, {"title": "logit"}, theme)
-
-
-def probabilities(
-    cut: Truncation, name: Callable[[int], str], most: int = SHOWN, *, theme: Theme = "paper"
-) -> go.Figure:
-    """Draw the probabilities of these tokens: softmax as markers, the sampling distribution as bars."""
-    ids = cut.order[:most]
-    hover = [
-        f"{token_label(name(int(id)))}, {'kept' if cut.retained[id] else 'truncated'}<br>softmax of the logits "
+        f"{token_label(name(int(id)))} (id {id}), {'kept' if cut.retained[id] else 'truncated'}<br>"
+        f"logit {signed(cut.logits[id])}<br>softmax of the logits "
         f"{format_probability(cut.plain[id])}<br>sampling distribution {format_probability(cut.final[id])}"
         for id in ids
     ]
@@ -67,7 +54,8 @@ def probabilities(
     diamonds = scatter(cut.plain[ids], list(range(len(ids))), "markers", **look)
     traces = [row_bars(cut.final[ids], hover, PROBABILITY, "sampling distribution"), diamonds]
     end = max(0.05, 1.08 * float(max(cut.final.max(), cut.plain.max())))
-    return _named(traces, ids, name, percent_axis(end, "probability"), theme, top=49)
+    x, y = percent_axis(end, "probability"), candidate_rows([name(int(id)) for id in ids])
+    return figure_of(traces, 80 + 18 * len(ids), theme=theme, x=x, y=y, top=49, bottom=65)
 
 
 def layer_names(rows: int) -> list[str]:
@@ -113,10 +101,3 @@ def calibration(measured: "Confidence", *, theme: Theme = "paper") -> go.Figure:
     curve = scatter(mean_probabilities, accuracies, "lines+markers", customdata=counts, **look)
     x, y = percent_axis(1.02, _AXIS), percent_axis(1.05, "accuracy")
     return figure_of([diagonal, curve], 360, theme=theme, x=x, y=y, top=40)
-
-
-def _named(
-    traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: dict, theme: Theme, top: int = 30
-) -> go.Figure:
-    rows = candidate_rows([name(int(id)) for id in ids])
-    return figure_of(traces, 80 + 18 * len(ids), theme=theme, x=x, y=rows, top=top, bottom=65)

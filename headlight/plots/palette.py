@@ -12,10 +12,9 @@ PROBABILITY = "#8250c4"
 INK = "#010203"  # stands for the page's own text colour, which page.css knows
 
 # Blue and olive in the first place: every colour vision tells them apart, on a light page and on a dark one.
-BLUE, OLIVE, GREEN, GREY = "#1f77e0", "#8f7d00", "#00795a", "#8a8a8a"
-# Okabe and Ito's colours but for orange, those that stand out from white and from black alike, each with a symbol.
+BLUE, OLIVE, GREY = "#1f77e0", "#8f7d00", "#8a8a8a"
+# Okabe and Ito's colours but for orange, those that stand out from white and from black alike.
 SERIES_COLOURS = (BLUE, OLIVE, "#009e73", "#cc79a7", "#56b4e9", "#a5673f", GREY, "#8c6bb1")
-SERIES_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
 GROUND_GREY, FAINT_GREY, LINE_GREY, MIDDLE_GREY = (f"rgba(128, 128, 128, {share})" for share in (0.12, 0.25, 0.4, 0.55))
 SOLID_GREY = "rgb(128, 128, 128)"
 

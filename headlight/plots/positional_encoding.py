@@ -1,5 +1,6 @@
-"""Figures of positions: the table that a model adds, its waves, and a pair of its dimensions on a circle."""
+"""Figures of positions: the table that a model adds, and a pair of its dimensions on a circle."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,60 +9,45 @@ import plotly.graph_objects as go
 from transformer.interpret.positions import Encoding
 
 from .heatmap import Cells
-from .layout import GRID, Theme, bar_below, figure_of, integer_axis, integer_rows, scatter, titled
+from .layout import Theme, bar_below, figure_of, integer_axis, integer_rows, scatter, token_rows
 from .palette import BLUE, GREY, INK, LINE_GREY, MIDDLE_GREY, OLIVE, diverging
 
 _ARC_RADIUS = 0.55
-_TABLE_ENDS, _CURVES_BEGIN = 0.66, 0.72  # shares of the width
+_ROW, _LEAST_ROW, _ROOM = 24, 13, 300  # pixels of a sentence's rows
 # Pixels, as many as Plotly finds that labels, titles and the colour bar take: with less, it draws all once more.
 _AROUND_WAVES = {"l": 60, "r": 10, "t": 60, "b": 78}
-_SINE, _COSINE = {"color": BLUE, "width": 2}, {"color": OLIVE, "width": 2, "dash": "dash"}
 
 
-def positions(table: np.ndarray, *, theme: Theme = "paper") -> go.Figure:
+def positions(table: np.ndarray, tokens: Sequence[str] = (), *, theme: Theme = "paper") -> go.Figure:
     """Draw the vectors that a model adds at its positions, [length, d_model], learned or by a formula.
 
     `table`: of `transformer.interpret.positions.position_rows`. Rows are positions from 0, columns dimensions; the
-    colours end at the largest absolute value.
+    colours end at the largest absolute value. tokens: of a sentence, which name the rows of a table as long as it.
     """
-    x, y = {**integer_axis(table.shape[1], "dimension"), "side": "top"}, integer_rows(len(table), "position")
-    return figure_of([_table_cells(table, float(np.abs(table).max()))], 480, theme=theme, x=x, y=y, top=10, bottom=60)
+    x = {**integer_axis(table.shape[1], "dimension"), "side": "top"}
+    cells = _table_cells(table, float(np.abs(table).max()))
+    if not tokens:
+        y = integer_rows(len(table), "position")
+        return figure_of([cells], 480, theme=theme, x=x, y=y, top=10, bottom=60)
+    height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens))) * len(tokens) + 60
+    cells = {**cells, "showscale": False}
+    return figure_of([cells], height, theme=theme, x=x, y=token_rows(tokens), top=10, bottom=10)
 
 
 def waves(encoding: Encoding, pair: int, position: int, offset: int, *, theme: Theme = "paper") -> go.Figure:
-    """Draw the table with one pair of dimensions in a ring, and to its right this pair as two waves, row by row.
+    """Draw the table with one pair of dimensions in a ring, and dotted lines at `position` and `position + offset`.
 
-    `encoding`: of `transformer.interpret.positions.model_encoding`. Marks stand at `position` and `position + offset`.
-    Raises IndexError for a pair or a position outside the encoding.
+    `encoding`: of `transformer.interpret.positions.model_encoding`. Raises IndexError for a pair or a position outside
+    the encoding.
     """
-    rows, places = np.arange(encoding.length, dtype=np.int16), [position, position + offset]
-    traces = [_table_cells(encoding.table, 1.0)]
-    for part, (name, line) in enumerate((("sine", _SINE), ("cosine", _COSINE))):
-        dimension = 2 * pair + part
-        values = encoding.table[:, dimension]
-        hover = (
-            f"position %{{y}}<br>dimension {dimension}, {name} of pair {pair}<br>value <b>%{{x:.4f}}</b><extra></extra>"
-        )
-        look = {"xaxis": "x2", "hovertemplate": hover}
-        traces.append(scatter(values, rows, "lines", line=line, name=f"dimension {dimension}: {name}", **look))
-        marker = {"color": line["color"], "size": 10, "symbol": ["circle", "diamond"]}
-        traces.append(scatter(values[places], places, "markers", marker=marker, **look))
-    x = {**integer_axis(encoding.d_model, "dimension"), "side": "top", "domain": [0, _TABLE_ENDS]}
-    values_axis = {**GRID, "title": titled("sine, cosine"), "side": "top", "range": [-1.1, 1.1], "tickvals": [-1, 0, 1]}
-    ring = {
-        "type": "rect",
-        "xref": "x",
-        "x0": 2 * pair - 0.5,
-        "x1": 2 * pair + 1.5,
-        "yref": "y domain",
-        "y0": 0,
-        "y1": 1,
-    }
-    shapes = [ring | {"line": {"color": INK, "width": 1.5}}, *map(_row_line, places)]
-    second = {**values_axis, "domain": [_CURVES_BEGIN, 1]}
-    more: dict[str, Any] = {"xaxis2": second, "shapes": shapes, "margin": _AROUND_WAVES}
+    if not (0 <= 2 * pair < encoding.d_model and 0 <= position + offset < encoding.length):
+        raise IndexError(f"pair {pair} or position {position + offset} is outside a table {encoding.table.shape}")
+    left, ends = 2 * pair - 0.5, {"xref": "x", "yref": "y domain", "y0": 0, "y1": 1}
+    ring = {"type": "rect", "x0": left, "x1": left + 2, **ends, "line": {"color": INK, "width": 1.5}}
+    x = {**integer_axis(encoding.d_model, "dimension"), "side": "top"}
+    more: dict[str, Any] = {"shapes": [ring, *map(_row_line, (position, position + offset))], "margin": _AROUND_WAVES}
     y = integer_rows(encoding.length, "position")
-    return figure_of(traces, 440, theme=theme, x=x, y=y, showlegend=False, **more)
+    return figure_of([_table_cells(encoding.table, 1.0)], 440, theme=theme, x=x, y=y, showlegend=False, **more)
 
 
 def rotation(encoding: Encoding, pair: int, position: int, offset: int, *, theme: Theme = "paper") -> go.Figure:

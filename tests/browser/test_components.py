@@ -25,7 +25,7 @@ COMPONENTS: dict[str, str | dict] = {
     "decoding_player/player": "/decoding?step=3",
     "figure_downloads/downloads": "/",
     "head_card/card": "/attention?attention=one+head&checkpoint=reverse&head=encoder.1.1&text=abc+xyz",
-    "head_finder/finder": "/research?checkpoint=reverse&head=cross.1.1&text=abc+xyz",
+    "head_finder/finder": "/research?research=atlas&checkpoint=reverse&head=cross.1.1&text=abc+xyz",
     "head_switches/switches": "/what_if?off=none",
     "lesson_panel/panel": "/?lesson=attention.1",
     "presenter/presenter": "/",

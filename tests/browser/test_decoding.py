@@ -60,6 +60,7 @@ def test_a_head_is_chosen_among_all_heads_of_a_step(page, address, trace):
     page.goto(f"{address}/decoding?step=4")
     expect_step(page, 4)
     wait_until_idle(page)
+    page.get_by_text("Every head in this step").click()
     canvas = page.locator("canvas.all_cross")
     canvas.scroll_into_view_if_needed()
     box, (layers, heads) = canvas.bounding_box(), trace.cross.shape[:2]

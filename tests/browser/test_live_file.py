@@ -169,7 +169,7 @@ def test_inside_a_head_every_number_is_the_models(page_of_file, rounded, trace, 
         sums = page.locator(f"li.step.{step} .hand")
         sums.scroll_into_view_if_needed()
         expect(sums).to_contain_text("The model has")
-        shown = re.search(r"The model has (\S+?)[.,]? ?(?:difference|$)", sums.inner_text())[1]
+        shown = re.search(r"The model has (\S+?)[.,]?(?:\s|$)", sums.inner_text())[1]
         assert float(shown.replace("−", "-").rstrip(".,")) == pytest.approx(value, abs=2e-4), step
 
 

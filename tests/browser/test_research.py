@@ -25,7 +25,7 @@ def dot(page: Page, name: str) -> Locator:
 
 
 def test_heads_are_found_by_mouse_and_keys_and_opened(page, address, elsewhere, headlines):
-    page.goto(f"{address}/research?{QUERY}&head=cross.2.1")
+    page.goto(f"{address}/research?research=atlas&{QUERY}&head=cross.2.1")
     expect(page.locator(READOUT)).to_contain_text(headlines["cross.2.1"])
     wait_for_keys(page)
     dot(page, "encoder.2.1").click()

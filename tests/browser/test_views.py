@@ -24,14 +24,13 @@ VIEWS = {
     "/decoding?decoding=beam&decoding_view=beam+search": (".places table", ".beam_tree .scroll", ".beam_tree .readout"),
     "/attention": (*EXPLORER, ".map canvas"),
     "/attention?attention=one+head": (".head_card .headline", ".own .example", ".examples .example", HEADS),
-    "/attention?attention=why+this+cell&head=cross.3.1": (CHART, ".finding", ".st-key-score_removal", HEADS),
-    "/research?head=encoder.1.1": (".head_finder .plot", ".head_finder .readout"),
-    "/research?research=rollout": (CHART, ".st-key-up_to"),
+    "/research?research=why+this+cell&head=cross.3.1": (CHART, ".finding", ".st-key-score_removal", HEADS),
+    "/research": (".st-key-tile_atlas", ".st-key-tile_calibration"),
+    "/research?research=atlas&head=encoder.1.1": (".head_finder .plot", ".head_finder .readout"),
     "/research?research=attribution": (CHART, ".st-key-step_slider"),
     "/research?research=contributions": (CHART, ".chips", ".st-key-step_slider"),
     "/research?research=contrast": (CHART, ".st-key-step_slider", ".st-key-against_list"),
     "/research?research=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
-    "/research?research=trajectory": (CHART, ".st-key-token_slider"),
     "/research?research=feed-forward": (CHART, ".st-key-token_slider"),
     "/research?research=calibration": (CHART,),
     "/inside": (".rail", ".chooser", ".products .maps", ".products .worked", HEADS),
@@ -43,7 +42,6 @@ VIEWS = {
     "/positions?positions=waves": (".st-key-waves", ".st-key-rotation", ".st-key-offset"),
     "/positions?positions=relative+bias": (),
     "/training?training=replay&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
-    "/training?training=recipe": (CHART, ".st-key-epsilon"),
     "/training?training=train+live": (),
     "/what_if": (".grids", ".legend", ".translations table", ".st-key-ablated_by"),
     "/what_if?what_if=rewrite+attention": (".rows", ".translations table", ".st-key-rewrite", ".st-key-rewrite_row"),
@@ -51,7 +49,7 @@ VIEWS = {
 }
 TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()} | {"/": "Headlight"}
 # Views whose figure grows with the sentence: with a short one it is in sight.
-GROWING = ("why+this", "attribution", "contributions", "contrast", "masks", "/what_if", "/inside")
+GROWING = ("/positions", "why+this", "attribution", "contributions", "contrast", "masks", "/what_if", "/inside")
 
 
 @pytest.fixture(scope="module")

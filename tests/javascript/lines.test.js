@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { drawing } from "../../headlight/components/token_lines/drawing.js";
 import { linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
 import { listenToRow } from "../../headlight/components/token_lines/rows.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
@@ -98,4 +99,22 @@ test("arrow keys go along a row, and across to the nearest token of the other", 
     ["output", 0, "ArrowDown", "output", 0],
   ]) assert.deepEqual(Object.values(moved({ side, index }, key, centres)), expected);
   assert.equal(moved({ side: "output", index: 0 }, "a", centres), null);
+});
+
+test("the picture has all tokens, the output's probabilities, and a line per weight from token to token", () => {
+  const data = linesStory({ ...FACTS, hidden: [1] }, HEAD, "predicted"), lines = linesOf(data.weights), parts = [];
+  const collect = (part) => {
+    if (typeof part === "string") return;
+    parts.push(part);
+    part.children.forEach(collect);
+  };
+  const { width, parts: groups } = drawing(data, (text, size) => text.length * size);
+  groups.forEach(collect);
+  const of = (tag) => parts.filter((part) => part.tag === tag), words = of("text").map(({ children }) => children[0]);
+  for (const text of ["The", "⟨end⟩", "Hund", "25 %", "best: Die 38 %"]) assert.ok(words.includes(text), text);
+  const struck = words.filter((_, at) => of("text")[at].attributes["text-decoration"]);
+  assert.deepEqual([struck, of("path").length], [["do", "g"], lines.length]);
+  const [, x] = /^M([\d.]+)/.exec(of("path").at(-1).attributes.d), { column } = lines.at(-1);
+  assert.ok(Math.abs(x - of("text")[column].attributes.x) < 0.1);
+  assert.ok(parts.every(({ attributes: { x: left = 0, width: wide = 0 } }) => left + wide <= width));
 });

@@ -17,11 +17,11 @@ IDS = made_trace().target_ids
 
 def test_shares_of_source_and_prefix_leave_out_forced_tokens(random):
     for forced in (0, 1, 2):
-        alti, rollout = random.random((2, 5))
-        shares = SourceShares(("▁a", "▁b", "▁c", ".", "</s>"), alti, rollout, 0.5, forced)
+        alti = random.random(5)
+        shares = SourceShares(("▁a", "▁b", "▁c", ".", "</s>"), alti, 0.5, forced)
         finding, least, most = describe_shares(shares), alti[forced:].argmin(), alti[forced:].argmax()
-        numbers = [finding[name] for name in ("mean", "rollout", "usual_share", "least_share", "most_share")]
-        expected = [alti[forced:].mean(), rollout[forced:].mean(), 0.5, alti[forced:].min(), alti[forced:].max()]
+        numbers = [finding[name] for name in ("mean", "usual_share", "least_share", "most_share")]
+        expected = [alti[forced:].mean(), 0.5, alti[forced:].min(), alti[forced:].max()]
         assert numbers == pytest.approx(expected) and shares.least_word == forced + alti[forced:3].argmin()
         assert (finding["least"].position, finding["most"].position) == (forced + least, forced + most)
 

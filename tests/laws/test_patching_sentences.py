@@ -60,4 +60,4 @@ def test_no_cell_restores_more_than_all_or_comes_nearer_where_it_does_not(random
         assert cell["as_in"].name == ("neither", "".join(runs), "both")[len(runs)]
     assert names == {"repairs", "none_nearer", "overshoots"}
     nothing = made_map(site, np.full((3, 4), np.nan), 1.0, 1.0)
-    assert describe_map(nothing, columns).name == "nothing" and nothing.default_cell() == (0, 0)
+    assert describe_map(nothing, columns).name == "nothing" and nothing.default_cell() == (first, 0)

@@ -1,45 +1,12 @@
-"""Laws of the findings on the residual stream: sub-layers and hidden units, counted again."""
+"""Laws of the findings on the hidden units of a feed-forward, counted again."""
 
 import numpy as np
 import pytest
 from support.texts import SENTENCES
-from support.traces import loaded, stream_of, trace_of
+from support.traces import loaded, trace_of
 
 from headlight.views.research.feed_forward import describe_gates, describe_units
-from headlight.views.research.trajectory import describe_trajectory
-from transformer.interpret.residual import record_hidden_units, trajectory
-
-CASES = [*(("en-de", text) for text in SENTENCES[:36:7]), ("reverse", "a b c d"), ("reverse", "x")]
-
-
-def cosine(one, other) -> float:
-    one, other = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
-    return float(one @ other / (one @ one) ** 0.5 / (other @ other) ** 0.5)
-
-
-def norm(vector) -> float:
-    return sum(float(value) ** 2 for value in vector) ** 0.5
-
-
-@pytest.mark.parametrize(("name", "text"), CASES)
-def test_the_sub_layers_that_turn_and_add_most(name, text):
-    trace, stream = trace_of(name, text), stream_of(name, text)
-    for side, tokens in ((stream.encoder, trace.source_tokens), (stream.decoder, trace.decoder_input_tokens)):
-        for token in range(0, len(tokens), max(1, len(tokens) // 4)):
-            path = trajectory(side, token)
-            finding = describe_trajectory(path, tokens[token])
-            sublayers = [(each.layer, each.before[token], each.after[token]) for each in side.sublayers]
-            turns = [cosine(before, after) for _, before, after in sublayers]
-            norms = [norm(each.change[token]) for each in side.sublayers]
-            inside = [at for at, (_, layer) in enumerate(path.points) if layer is not None]
-            turned, adding = inside.index(finding["turned"]), inside.index(finding["adding_at"])
-            assert (finding["cosine"], turns[turned]) == pytest.approx([min(turns)] * 2, abs=1e-5)
-            numbers = finding["added"], norms[adding], finding["norm"]
-            assert numbers == pytest.approx((max(norms), max(norms), norm(sublayers[adding][1])), rel=1e-4)
-            for named, at in ((finding["turning"], turned), (finding["adding"], adding)):
-                assert f"layer {sublayers[at][0] + 1} " in named.lower()
-            end = cosine(side.end[token], side.embedded[token])
-            assert (finding["last"], finding["share"]) == pytest.approx((end, end * end), abs=1e-5)
+from transformer.interpret.residual import record_hidden_units
 
 
 def check_units(units: np.ndarray, token: int, activation: str) -> None:

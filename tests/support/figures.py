@@ -14,7 +14,6 @@ from transformer.data.batching import make_examples
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import measure_confidence
 from transformer.experiments.attention import measure_random_products
-from transformer.experiments.training import Smoothing
 from transformer.interpret import positions, residual
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
@@ -28,7 +27,7 @@ from transformer.interpret.what_if.patching import Site, patching_map, question_
 
 PAIRS = [("I am tired.", "Ich bin müde."), ("I love my teacher.", "Ich liebe meinen Lehrer."), ("Thanks.", "Danke.")]
 # Drawn from a training, or from a model of T5's family; their pages' tests draw them.
-OF_OTHER_MODELS = {"bias_curves", "bias_map", "learning_rates", "training_runs"}
+OF_OTHER_MODELS = {"bias_curves", "bias_map", "training_runs"}
 
 
 @cache
@@ -55,11 +54,9 @@ def _of_decoding(translator: Translator, trace: Trace, other: Trace) -> dict:
     examples = make_examples(PAIRS, translator.tokenizer, translator.model.config.max_length)
     measured = measure_confidence(translator.model, examples)
     return {
-        "logits": _with(plots.logits, cut, name),
         "probabilities": _with(plots.probabilities, cut, name),
         "confidence_histogram": _with(plots.confidence_histogram, measured, 0.9),
         "calibration": _with(plots.calibration, measured),
-        "trajectory": _with(plots.trajectory, residual.trajectory(stream.decoder, 1)),
     }
 
 
@@ -81,7 +78,6 @@ def _of_parts(translator: Translator, trace: Trace, other: Trace) -> dict:
         "positions": _with(plots.positions, positions.position_rows(model, "encoder")[:64]),
         "waves": _with(plots.waves, encoding, 4, 5, 3),
         "rotation": _with(plots.rotation, encoding, 4, 5, 3),
-        "smoothed_loss": _with(plots.smoothed_loss, [Smoothing(each, 8000) for each in (0.0, 0.1)], 0.1),
     }
 
 
@@ -103,9 +99,9 @@ def _of_attribution(translator: Translator, trace: Trace, other: Trace) -> dict:
     model, ids = translator.model, (trace.source_ids, trace.decoder_input_ids)
     gradient, left_out = (measure(model, *trace.before(1)) for measure in (gradient_times_input, leave_one_out))
     rolled, contributed = roll_out(trace.encoder, trace.decoder, trace.cross), alti(model, *ids)
-    shares = SourceShares(trace.target_tokens, *(each.source_share()[-1] for each in (contributed, rolled)))
+    shares = SourceShares(trace.target_tokens, contributed.source_share()[-1])
     raw = trace.cross[0, 0, 1].astype(float)
-    values = dict(zip(MEASURES, (raw, raw, gradient.source, left_out.source), strict=True))
+    values = dict(zip(MEASURES, (raw, raw, raw, gradient.source, left_out.source), strict=True))
     fed = trace.decoder_input_tokens[:2]
     contrast = Contrast("a", "b", trace.source_tokens, fed, gradient, left_out)
     parts = attribute_logit(model, *trace.before(1))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from support.models import small_model
+from support.models import small_config, small_model
 from support.tiny import VOCABULARY, make_pairs
 
 from transformer import Translator
@@ -23,6 +23,7 @@ from transformer.errors import CheckpointError
 from transformer.evaluation import score
 from transformer.files import load_checksummed, save_checksummed, write_atomically
 from transformer.interpret.parameters import parameter_rows
+from transformer.model.transformer import Transformer
 
 FILES = ["config.json", "model.safetensors", "tokenizer.model", "training.json", "history.csv"]
 
@@ -200,3 +201,22 @@ def test_its_licence_and_sources_are_the_same_wherever_they_stand(name):
 def test_a_shipped_checkpoint_translates_its_samples_well(shipped, folder, beam):
     sources, targets = zip(*read_pairs(folder / "samples.tsv")[:40], strict=True)
     assert score(shipped.translate(sources, beam=beam), targets).bleu > (95 if folder.name == "reverse" else 30)
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {},
+        {"configuration": {"training": []}},
+        {"configuration": {"training": {"schedule": "noam"}}},
+        {"configuration": {"training": {"schedule": "noam", "warmup_steps": "many"}}},
+        {"configuration": {"training": {"schedule": "noam", "warmup_steps": 0}}},
+        {"configuration": {"training": {"schedule": "noam", "warmup_steps": 9, "unheard_of": 1}}},
+    ],
+)
+def test_settings_that_a_checkpoint_does_not_have_are_not_invented(training, tokenizer):
+    checkpoint = Checkpoint(Transformer(small_config()), tokenizer, training)
+    assert checkpoint.settings("schedule", "warmup_steps") is None
+    checkpoint.training["configuration"] = {"training": {"schedule": "constant", "warmup_steps": 9}}
+    assert checkpoint.settings("schedule", "warmup_steps").warmup_steps == 9
+    assert checkpoint.settings("rate_factor") is None, "a default is no setting of the checkpoint"

@@ -149,43 +149,35 @@ def _measured(stack: StackStream, name: SubLayerKind) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class SourceShares:
-    """The source's share of each output token, [target]: by ALTI+ and by rollout; the prefix has the rest of 1.
+    """The source's share of each output token by ALTI+, [target]; the prefix has the rest of 1.
 
-    usual: the mean by ALTI+ over sentence pairs, None where it is not known. The first `num_forced` tokens are
+    usual: the mean over sentence pairs, None where it is not known. The first `num_forced` tokens are
     forced, and count in no measure below.
     """
 
     tokens: Sequence[str]
     alti: np.ndarray
-    rollout: np.ndarray
     usual: float | None = None
     num_forced: int = 0
 
     def to_frame(self) -> "pandas.DataFrame":
-        """List the shares: method, "ALTI+" or "rollout", step from 0, token, share."""
-        steps = np.arange(len(self.tokens))
-        methods = {"ALTI+": self.alti, "rollout": self.rollout}
-        columns = {name: {**cell_columns(["step"], share=shares), "token": steps} for name, shares in methods.items()}
+        """List the shares: method, "ALTI+", step from 0, token, share."""
+        columns = {"ALTI+": {**cell_columns(["step"], share=self.alti), "token": np.arange(len(self.tokens))}}
         return frame_of("method", columns, {"token": self.tokens})[["method", "step", "token", "share"]]
 
     @property
     def mean_alti(self) -> float:
-        """Average the shares by ALTI+."""
+        """Average the shares."""
         return float(self.alti[self.num_forced :].mean())
 
     @property
-    def mean_rollout(self) -> float:
-        """Average the shares by rollout."""
-        return float(self.rollout[self.num_forced :].mean())
-
-    @property
     def least(self) -> int:
-        """Return the output token of the lowest share by ALTI+."""
+        """Return the output token of the lowest share."""
         return self.num_forced + int(self.alti[self.num_forced :].argmin())
 
     @property
     def most(self) -> int:
-        """Return the output token of the highest share by ALTI+."""
+        """Return the output token of the highest share."""
         return self.num_forced + int(self.alti[self.num_forced :].argmax())
 
     @property

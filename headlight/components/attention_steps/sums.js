@@ -1,7 +1,7 @@
 // The computation of one cell from the numbers before it, in double precision and written out.
 
 import { shortened } from "../lib/canvas.js";
-import { MINUS, number, tiny } from "../lib/format.js";
+import { MINUS, number } from "../lib/format.js";
 import { sum } from "../lib/trace.js";
 
 const LARGE_SCORE = 50; // exp of larger ones is out of people's reach, and at 710 of a computer's
@@ -167,10 +167,9 @@ function farWords(distance) {
 
 export const others = (count) => `${count} other${count > 1 ? "s" : ""}`;
 
-// A cell in a sentence: the computation, its result, and how far the model's own number is from it.
+// A cell in a sentence: the computation, its result, and the model's own number.
 export function sumText({ name, parts, value, own, sign = "; the sum", joined = "; " }, owner) {
   if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}${owner} ${number(own)}.`;
   const head = parts.length > 1 ? `${parts.join(joined)}${sign}: ` : `${parts[0]} = `;
-  const same = Object.is(value, own) || value === own ? 0 : Math.abs(value - own);
-  return `${name}: ${head}${number(value)}. ${owner} ${number(own)}, difference ${tiny(same)}.`;
+  return `${name}: ${head}${number(value)}. ${owner} ${number(own)}.`;
 }

@@ -1,7 +1,7 @@
 // One cell of queries times keys, worked out: two vectors, their products dimension by dimension, and the sum.
 
 import { JOINT, element, setAttributes } from "../lib/canvas.js";
-import { number, tiny } from "../lib/format.js";
+import { number } from "../lib/format.js";
 import { inWords } from "../lib/tokens.js";
 import { others } from "./sums.js";
 
@@ -20,8 +20,7 @@ export function workedCell({ name, query, key, terms, rest, first, value, own },
     row("td", `key “${key}”`, [...of("right"), ...gaps, ""]),
     row("td", "query × key", products),
   );
-  const same = tiny(Math.abs(value - own));
-  const text = `${name}: query × key = ${number(value)}. ${owner} ${number(own)}, difference ${same}.`;
+  const text = `${name}: query × key = ${number(value)}. ${owner} ${number(own)}.`;
   const scrolled = element("div", "sideways", table);
   setAttributes(scrolled, { tabindex: 0, role: "region", "aria-label": inWords(name) });
   return [element("p", "", inWords(text)), scrolled];

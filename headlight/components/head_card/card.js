@@ -44,12 +44,9 @@ class HeadCard extends Component {
     const { headline, sure, rows, of } = data;
     const texts = { name: sentenceCase(data.name), headline, sure, rows_named: rows, of };
     for (const [name, words] of Object.entries(texts)) find(`.${name}`).textContent = words;
-    find(".facts").replaceChildren(...data.facts.map(({ name, value, says }) => {
-      return Object.assign(element("div", "", element("dt", "", name), element("dd", "", value)), { title: says });
-    }));
     find(".says").hidden = !data.facts.length;
-    find(".says dl").replaceChildren(...data.facts.flatMap(({ name, says }) => {
-      return [element("dt", "", name), element("dd", "", says)];
+    find(".says dl").replaceChildren(...data.facts.flatMap(({ name, value, says }) => {
+      return [element("dt", "", `${name} ${value}`), element("dd", "", says)];
     }));
     const like = data.nearest.flatMap((head) => [this.headButton(head), " "]);
     find(".nearest").replaceChildren(...(like.length ? ["Most like it: ", ...like] : []));

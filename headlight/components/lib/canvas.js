@@ -1,6 +1,6 @@
 // Elements with text, colours of numbers, canvases, and keys on a canvas.
 
-import { BLACK, NEGATIVE, PAGES, POSITIVE, RAMPS, WEIGHT, WHITE, asText } from "./colours.js";
+import { BLACK, PAGES, RAMPS, SIGNED, WEIGHT, WHITE, asText } from "./colours.js";
 
 export const JOINT = " → "; // between the input token and the output token of a decoder row
 
@@ -173,16 +173,19 @@ export class Drawing {
 
 const BLANK = [...WEIGHT, 0];
 
-// A share from -1, brown, to 1, teal, as red, green, blue and opacity.
-const around = (share) => [...(share >= 0 ? POSITIVE : NEGATIVE), opacity(Math.abs(share))];
+// A share from -1, brown, to 1, teal, as red, green, blue and opacity; small ones stand out less from a dark page.
+function around(share, dark) {
+  const size = Math.abs(share) ** (dark ? 0.7 : 1);
+  return [...SIGNED[themeOf(dark)][Number(share >= 0)], opacity(size)];
+}
 
 // The same as a colour of CSS.
-export const signedColour = (share) => asText(around(share));
+export const signedColour = (share) => asText(around(share, false));
 
 // Cells side by side in a box {x, y, wide, high}. share(row, column) is the part of full colour from 0 to 1, of
 // `signed` values from -1 to 1, NaN where a cell stays blank. `raster` is one of this size that is there already.
 export function paintCells(pen, { rows, columns, share, signed = false }, box, raster = null) {
-  const colourOf = signed ? around : (part) => shade(part, pen.onDark);
+  const colourOf = (part) => (signed ? around : shade)(part, pen.onDark);
   if (pen.isForFile) {
     const textOf = (part) => (Number.isNaN(part) ? "" : asText(colourOf(part)));
     return pen.cells(rows, columns, (row, column) => textOf(share(row, column)), box);

@@ -5,6 +5,8 @@ export const WEIGHT = [31, 119, 224];
 export const PROBABILITY = [130, 80, 196];
 export const POSITIVE = [0, 133, 122]; // values with a sign
 export const NEGATIVE = [150, 96, 47];
+// They are lighter on a dark page.
+export const SIGNED = { light: [NEGATIVE, POSITIVE], dark: [[196, 128, 66], [20, 165, 152]] };
 export const CHANGED = [232, 113, 10]; // around what the visitor has changed
 export const GREY = [128, 128, 128];
 

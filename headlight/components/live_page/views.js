@@ -113,11 +113,12 @@ export class Attention extends View {
 export class Decoding extends View {
   constructor(page) {
     super(page);
-    this.fields = new DecodingFields(this.section, (changes) => this.navigate({ ...changes, step: "1" }));
+    const navigate = (changes) => this.navigate({ ...changes, step: "1" });
+    this.fields = new DecodingFields(this.section, this.words.decoding, navigate);
   }
 
   async show({ text, trace, params, isCurrent }) {
-    const prefix = this.prefixOf(params.prefix), fields = decodingIn(params);
+    const prefix = this.prefixOf(params.prefix), fields = decodingIn(params, this.words.decoding);
     if (!prefix) return this.navigate({ prefix: "" });
     const head = this.head(params, trace), { decoding, decoding_view: view } = fields;
     const isTree = decoding === "beam" && view === "beam search";

@@ -5,26 +5,21 @@ import { default as beamTree } from "../beam_tree/tree.js";
 import { button, element } from "../lib/canvas.js";
 import { searchTree } from "./search_tree.js";
 
-// Of each number its limits, its default, and the decoding that it belongs to.
-const NUMBERS = {
-  beam: { least: 2, most: 10, usual: 4, of: "beam" },
-  alpha: { least: 0, most: 1.5, usual: 0.6, of: "beam", step: 0.1 },
-  temperature: { least: 0.1, most: 2, usual: 1, of: "sampling", step: 0.1 },
-  topk: { least: 0, most: 50, usual: 0, of: "sampling" },
-  seed: { least: 1, most: 9999, usual: 1, of: "sampling" },
-};
+// The decoding that each number belongs to.
+const DECODING_OF = { beam: "beam", alpha: "beam", temperature: "sampling", topk: "sampling", seed: "sampling" };
 const CHOICES = { decoding: ["greedy", "beam", "sampling"], decoding_view: ["step by step", "beam search"] };
 export const DRAWN_HERE =
   "The same seed draws the same on this page, in every browser; the app, whose numbers are PyTorch's, draws otherwise.";
 
-// The values of an address by field; invalid ones are the defaults.
-export function decodingIn(params) {
+// The values of an address by field; invalid ones are the defaults. numbers: the app's own limits and default of each,
+// { least, most, usual, step }.
+export function decodingIn(params, numbers) {
   const number = ([name, { least, most, usual, step }]) => {
     const value = params[name] ? Number(params[name]) : usual;
-    return [name, value >= least && value <= most && (step || Number.isInteger(value)) ? value : usual];
+    return [name, value >= least && value <= most && (step < 1 || Number.isInteger(value)) ? value : usual];
   };
   const chosen = ([name, choices]) => [name, choices.includes(params[name]) ? params[name] : choices[0]];
-  return Object.fromEntries([...Object.entries(CHOICES).map(chosen), ...Object.entries(NUMBERS).map(number)]);
+  return Object.fromEntries([...Object.entries(CHOICES).map(chosen), ...Object.entries(numbers).map(number)]);
 }
 
 // The engine's options.
@@ -34,12 +29,12 @@ export function optionsOf({ decoding, beam, alpha, temperature, topk, seed }) {
 }
 
 export class DecodingFields {
-  // navigate(changes): writes into the address.
-  constructor(section, navigate) {
+  // navigate(changes): writes into the address; numbers as above.
+  constructor(section, numbers, navigate) {
     this.fields = section.querySelectorAll(".ways [name]");
     for (const field of this.fields) {
-      const { name } = field, number = NUMBERS[name];
-      if (number) Object.assign(field, { type: "number", min: number.least, max: number.most, step: number.step ?? 1 });
+      const { name } = field, number = numbers[name];
+      if (number) Object.assign(field, { type: "number", min: number.least, max: number.most, step: number.step });
       const usual = number ? String(number.usual) : CHOICES[name][0];
       field.onchange = () => navigate({ [name]: field.value === usual || !field.checkValidity() ? "" : field.value });
     }
@@ -48,7 +43,7 @@ export class DecodingFields {
   show(values) {
     for (const field of this.fields) {
       field.value = values[field.name];
-      const of = field.name === "decoding_view" ? "beam" : NUMBERS[field.name]?.of;
+      const of = field.name === "decoding_view" ? "beam" : DECODING_OF[field.name];
       field.closest("label").hidden = of !== undefined && of !== values.decoding;
     }
   }

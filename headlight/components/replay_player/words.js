@@ -48,8 +48,7 @@ export function headText(focus, uniform, pattern) {
 export function headStory({ first, last, steps, heads, most, isMost }) {
   const [from, to] = [first, last].map(percent);
   const course = from === to ? `It ends at ${to}, as it began.` : `It went from ${from} to ${to}.`;
-  if (!most || heads < 2 || steps.length < 3) return course;
-  if (isMost) return `${course} None of the ${heads} heads changes more.`;
+  if (isMost || !most || heads < 2 || steps.length < 3) return course;
   const ends = [most.first, most.last].map(percent);
   return `${course} ${sentenceCase(headName(most))} changes most: from ${ends.join(" to ")}.`;
 }

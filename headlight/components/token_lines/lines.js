@@ -2,7 +2,7 @@
 // token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row. A
 // click on a source word reports that it is to be hidden, or shown again.
 
-import { offerPicture } from "../export/capture.js";
+import { offerDownload } from "../export/menu.js";
 import { element, opacity, tintOf } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { Component, mounted } from "../lib/mount.js";
@@ -37,8 +37,7 @@ class TokenLines extends Component {
     const rows = () => `a row for each ${this.data.below} token, a column for each source token`;
     const label = () => `Weights of ${this.data.name}: ${rows()}`;
     this.table = new Table(find("details"), label, () => this.tableRows());
-    const figure = () => figureOf(this.data);
-    find(".under").append(offerPicture("tokens joined by attention", figure, this.frame, () => [this.stage]));
+    find(".under").append(offerDownload("tokens joined by attention", () => figureOf(this.data)));
     this.whenResized(this.scroll, () => this.place());
   }
 

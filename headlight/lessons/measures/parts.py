@@ -10,8 +10,8 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, large
 from headlight.plots.names import one_head_name, part_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted, quoted_at
-from headlight.views.attention import why_content
-from headlight.views.attention.why_content import Cell
+from headlight.views.research import why_content
+from headlight.views.research.why_content import Cell
 from transformer.interpret.score_parts import BIASES, ScoreParts
 from transformer.interpret.trace import keys_of
 from transformer.interpret.what_if.intervention import Zero

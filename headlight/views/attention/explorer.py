@@ -19,6 +19,8 @@ from transformer.model.head_ref import HeadRef
 from .explorer_content import CROSS_FIRST, OPTIONS, describe_sinks, explorer_blob, explorer_page
 from .long_explorer import LongExplorer, long_words
 
+_ARROW = ":material/arrow_forward:"
+
 
 def show(request: TranslationRequest) -> None:
     """Show all heads of all kinds, linked, and the ways on from one of them. Raises UserError."""
@@ -54,9 +56,10 @@ def _show_ways(selection: Selection) -> None:
     places = {"query": selection.queries, "key": selection.keys}
     step = {name: str(numbers[0] + 1) for name, numbers in places.items() if len(numbers) == 1}
     label, query = "Inside this head, step by step", {"head": selection.head.address, "at_step": "softmax", **step}
-    offer_view("Why this cell?", "attention", "why this cell")
+    cell = {"research": "why this cell", "head": selection.head.address, **step}
+    st.page_link("pages/research.py", label="Why this cell?", icon=_ARROW, query_params=cell, width="content")
     offer_view("This head over a corpus", "attention", "one head")
-    st.page_link("pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=query, width="content")
+    st.page_link("pages/inside.py", label=label, icon=_ARROW, query_params=query, width="content")
 
 
 def read_selection(request: TranslationRequest, trace: Trace) -> Selection:

@@ -3,9 +3,9 @@
 from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
-from . import explorer, one_head, why_cell
+from . import explorer, one_head
 
-VIEWS = {"explorer": explorer.show, "one head": one_head.show, "why this cell": why_cell.show}
+VIEWS = {"explorer": explorer.show, "one head": one_head.show}
 
 
 def show_page(request: TranslationRequest) -> None:

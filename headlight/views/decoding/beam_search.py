@@ -26,7 +26,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         head = choose_head(request)
     if request.prefix:
         st.button("From the start", on_click=force, args=("",), key="from_the_start")
-    _show_hypotheses(request, beam)
+    _show_hypotheses(request)
     _show_tree(request, head)
     tokenizer = results.translator(request.checkpoint).tokenizer
     greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
@@ -39,18 +39,18 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     )
 
 
-def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
+def _show_hypotheses(request: TranslationRequest) -> None:
     """Show the translations that ended, best first."""
     hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
     words, scores = [], []
     for rank, one in enumerate(hypotheses, start=1):
-        penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
+        ended = "yes" if one.finished else "truncated"
         words.append((str(rank), (tokenizer.decode(list(one.ids)), str(len(one.ids)), ended)))
-        scores.append((str(rank), (f"{one.log_probability:.3f}", f"{penalty:.3f}", f"{one.score:.3f}")))
+        scores.append((str(rank), (f"{one.log_probability:.3f}", f"{one.score:.3f}")))
     with st.container(key="beam_table"):
         show_table("What beam search found, best first", "rank", ("translation", "tokens", "ended"), words)
         with st.expander("Scores"):
-            show_table("Scores of these translations", "rank", ("log P", "length penalty", "score"), scores)
+            show_table("Scores of these translations", "rank", ("log P", "score"), scores)
 
 
 def _show_tree(request: TranslationRequest, head: HeadRef) -> None:

@@ -21,7 +21,7 @@ from .player import chosen_rank, chosen_step
 
 
 def show(request: TranslationRequest, row: DeltaGenerator) -> None:
-    """Show logits and probabilities of the player's step under temperature, top-k and top-p. Raises UserError."""
+    """Show the probabilities of the player's step under temperature, top-k and top-p. Raises UserError."""
     request = replace(request, rank=chosen_rank(request))
     translator, trace = results.translator(request.checkpoint), results.trace(request)
     step = chosen_step(trace)
@@ -35,16 +35,9 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         top_p = slider("Top-p", 0.05, 1.0, "draw_topp", 0.05)
     cut = truncate(logits, temperature, top_k, top_p, translator.model.config.never_chosen)
     see = describe_cut(cut, name, temperature)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.markdown("**Logits**: one score for every token")
-        alt = f"The {most} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
-        show_figure(plots.logits(truncate(logits), name, most, theme="page"), "logits_bars", alt)
-    with right:
-        st.markdown("**Probabilities**: bars, for sampling; diamonds, softmax of the logits")
-        show_figure(
-            plots.probabilities(cut, name, most, theme="page"), "cut_bars", "Probabilities of the same tokens", see
-        )
+    st.markdown("**Probabilities**: bars, for sampling; diamonds, softmax of the logits")
+    alt = f"The {most} largest probabilities of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
+    show_figure(plots.probabilities(cut, name, most, theme="page"), "cut_bars", alt, see)
     show_finding(
         see,
         "temperature 0.1, nearly greedy decoding. Then temperature 2 with top-p 0.9: how many tokens does it let in?",

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import bar, results, url_state
 from headlight.app.choices import switch
 from headlight.app.navigation import beside_title
-from headlight.app.results import TranslationRequest, replays, what_if
+from headlight.app.results import CheckpointFiles, TranslationRequest, replays, what_if
 from headlight.app.selection import numbers_address, parse_numbers
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import replay_loop, token_lines
@@ -23,10 +23,14 @@ from .map import show_map, show_tokens_of
 _DOUBT = "home_doubt"  # in the session: the step, from 1, of a doubtful token that was clicked
 
 
-def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
+def show_page(
+    request: TranslationRequest,
+    show_ways: Callable[[], None],
+    lesson_for: Callable[[CheckpointFiles], dict | None],
+) -> None:
     """Show the translation with words to hide, with or without a map of one head, and links.
 
-    Raises UserError.
+    lesson_for: the lesson of the file that visitors take along. Raises UserError.
     """
     with beside_title():
         with_map = switch("Map of one head", "map")
@@ -53,7 +57,7 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
             show_tokens_of(request, after)
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
             show_ways()
-            offer_model(request)
+            offer_model(request, lesson_for)
         _show_learning_and_cards(request)
 
 

@@ -1,5 +1,6 @@
 """The live model in one file: its texts, the same for every sentence, and the page itself."""
 
+from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
@@ -11,7 +12,6 @@ from transformer.training import TrainingReplay
 
 from .replay import replay_words
 
-TEXT = "I love my teacher."  # as in the app's address
 _BESIDE = 550_000  # bytes of a page that are neither weights nor tokens
 
 
@@ -53,15 +53,23 @@ def live_words(
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
     sides = read or "source", written or "target"
     cards, probes = cards_of(read, written, checkpoint.probes), checkpoint.probes
-    first = TEXT if read in ("English", "") or not probes else probes[0][0]
+    first = PARAMETERS["text"].default if read in ("English", "") or not probes else probes[0][0]
     return {
         "text": text or first,
         "rules": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
         "options": OPTIONS,
+        "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},
         "replay": replay_words(replay, sides, checkpoint.training),
         "cards": [vars(card) for card in cards],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
     }
+
+
+def _number(parameter: Parameter) -> dict:
+    """Return limits, default and step of a number that the page offers as the bar does."""
+    assert parameter.limits is not None
+    (least, most), usual = parameter.limits, parameter.default
+    return {"least": least, "most": most, "usual": usual, "step": 1 if isinstance(usual, int) else 0.1}
 
 
 def _origin(checkpoint: Checkpoint, name: str) -> tuple[str, list[str]]:

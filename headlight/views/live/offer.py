@@ -1,5 +1,6 @@
 """The button that takes the model along: the checkpoint of the page as one file that needs no server."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from headlight.app import results
@@ -10,14 +11,14 @@ from transformer import UserError
 _HELP = "One HTML file that translates and shows its attention without a network, on a phone, too."
 
 
-def offer_model(request: TranslationRequest) -> None:
-    """Show the button; nothing for a model that a browser cannot run."""
+def offer_model(request: TranslationRequest, lesson_for: Callable[[CheckpointFiles], dict | None]) -> None:
+    """Show the button; nothing for a model that a browser cannot run. lesson_for: the lesson that goes along."""
     size = _size(request.checkpoint)
     if size is None:
         return
     files, text = request.checkpoint, request.text
     label, name = f"Take the model with you ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
-    offer_download(label, lambda: _file(files, text), name, "text/html", _HELP)
+    offer_download(label, lambda: _file(files, text, _lesson_for=lesson_for), name, "text/html", _HELP)
 
 
 @results.cached(max_entries=16, show_spinner=False)
@@ -31,9 +32,10 @@ def _size(checkpoint: CheckpointFiles) -> int | None:
 
 
 @results.cached(max_entries=2, show_spinner=False)
-def _file(checkpoint: CheckpointFiles, text: str) -> bytes:
+def _file(checkpoint: CheckpointFiles, text: str, _lesson_for: Callable[[CheckpointFiles], dict | None]) -> bytes:
     from .content import live_file
     from .replay import find_replay
 
     loaded, replay = results.translator(checkpoint).checkpoint, find_replay(Path(checkpoint.folder))
-    return live_file(loaded, checkpoint.name, results.roles(checkpoint), text.strip(), replay).encode()
+    roles, lesson = results.roles(checkpoint), _lesson_for(checkpoint)
+    return live_file(loaded, checkpoint.name, roles, text.strip(), replay, lesson).encode()

@@ -1,4 +1,4 @@
-"""The positional encoding itself: its table, a pair of dimensions as waves, and the same pair on a circle."""
+"""The positional encoding itself: its table, and a pair of its dimensions on a circle."""
 
 from collections.abc import Mapping
 
@@ -58,7 +58,7 @@ def _show_waves(encoding: Encoding) -> None:
     see = describe_waves(shown, pair, offset)
     left, right = st.columns([2, 1], gap="medium")
     with left:
-        alt = f"Heatmap of the positional encoding, {describe_size(shown)}; beside it pair {pair} as two waves"
+        alt = f"Heatmap of the positional encoding, {describe_size(shown)}, pair {pair} framed"
         show_figure(plots.waves(shown, pair, position, offset, theme="page"), "waves", alt, see)
     with right:
         alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"

@@ -1,25 +1,31 @@
 """The order of words: the sentence and the same words in another order, with positions and without."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import write_line
 from headlight.app.results import TranslationRequest, measures
-from headlight.app.widgets import one_line, plain, show_finding
+from headlight.app.widgets import one_line, plain, show_figure, show_finding
 from transformer.config import Positions
+from transformer.interpret.positions import position_rows
 
 from .word_order_content import WHY, describe_order, exchanged
+
+TABLES = Positions.SINUSOIDAL, Positions.MULTIPLIED, Positions.LEARNED  # kinds with a vector for each position
+DIMENSIONS = 64  # drawn, the first ones: those of the fastest waves
 
 
 def show(request: TranslationRequest) -> None:
     """Show both sentences with their translations, and describe the part that positions have in them. UserError."""
     loaded = results.translator(request.checkpoint)
-    columns = st.columns(2, gap="medium")
+    columns, has_rows = st.columns(2, gap="medium"), loaded.model.config.positions in TABLES
     with columns[0]:
-        st.caption("The sentence")
-        st.markdown(f"**{one_line(request.text)}**")
+        st.markdown(f"The sentence  \n**{one_line(request.text)}**")
     with columns[1]:
         text = write_line("The same words in another order", "reordered", exchanged(request.text), request.text)
     requests = (request, replace(request, text=text))
@@ -27,12 +33,22 @@ def show(request: TranslationRequest) -> None:
     for column, each in zip(columns, requests, strict=True):
         with column, st.container(border=True):
             _show_translations(each, language)
-    one, two = map(measures.embedding_sum, requests)
+    one, two = sums = tuple(map(measures.embedding_sum, requests))
+    for column, each, name in zip(columns, sums, ("sentence", "other_order"), strict=True):
+        if has_rows:
+            with column:
+                _show_rows(position_rows(loaded.model)[: len(each.tokens), :DIMENSIONS], each.tokens, name)
     without = tuple(map(measures.translation_without_positions, requests))
     written = tuple(results.trace(each).target_text for each in requests)
     show_finding(describe_order(one, two, written, without), "swap other words.")
-    if loaded.model.config.positions != Positions.RELATIVE:
+    if has_rows:
         st.markdown(WHY)
+
+
+def _show_rows(table: np.ndarray, tokens: Sequence[str], name: str) -> None:
+    """Show the vectors that the encoder adds to the tokens of a sentence, row by row."""
+    alt = f"The start of the vector of its position that is added to each token, {table.shape[1]} dimensions"
+    show_figure(plots.positions(table, tokens, theme="page"), f"rows_of_{name}", alt)
 
 
 def _show_translations(request: TranslationRequest, language: str) -> None:

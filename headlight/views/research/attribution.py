@@ -1,4 +1,4 @@
-"""Attribution: four measures of the source tokens for one target token, side by side."""
+"""Attribution: five measures of the source tokens for one target token, side by side."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_result, show_table, show_translation
-from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
+from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, ROLLOUT
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import LEAST_SHOWN, signed
 from headlight.plots.tokens import quoted
@@ -23,21 +23,24 @@ from transformer.interpret.attribution import (
     parts_to_occlude,
     rank_correlation,
 )
+from transformer.interpret.rollout import roll_out
+from transformer.interpret.trace import Trace
 
 FEWEST = 3  # tokens whose ranks can be compared
 TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
-    """Show four measures of a step, and their rank correlations. Raises UserError."""
+    """Show five measures of a step, and their rank correlations. Raises UserError."""
     trace = show_translation(request)
-    step = choose_output_token(trace, min(trace.num_forced, len(trace.target_ids) - 1))
+    step = choose_output_token(trace, most_doubtful_step(trace))
     if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
         st.warning(too_many, icon=":material/content_cut:")
         return
     left_out, layers = occlude_step(request, step), range(len(trace.cross))
     values = {
         RAW: trace.cross[:, :, step].mean(axis=(0, 1), dtype=np.float64),
+        ROLLOUT: roll_out(trace.encoder, trace.decoder, trace.cross).across[-1][step, : len(trace.source_ids)],
         NORMED: norm_weighted([measures.stages(request, "cross", each)[:2] for each in layers], step),
         GRADIENT: measures.gradient(request, step).source,
         LEFT_OUT: left_out.source,
@@ -45,14 +48,15 @@ def show(request: TranslationRequest) -> None:
     target, tokens = quoted(trace.target_tokens[step]), trace.source_tokens
     prefix = describe_prefix(left_out, trace.decoder_input_tokens[: step + 1])
     finding = describe_largest(values, tokens).followed_by(prefix)
-    alt = f"Four panels of bars over the source tokens, for the target token {target}"
+    alt = f"Five panels of bars over the source tokens, for the target token {target}"
     attempt = "the full stop: does it get weight, and does leaving it out change anything?"
     show_result(plots.attribution(values, tokens, theme="page"), "beyond", alt, finding, attempt)
     st.caption(
         plain(
-            f"Four answers to “Which source words does {target} depend on?”; each answers a different question. Raw "
+            f"Five answers to “Which source words does {target} depend on?”; each answers a different question. Raw "
             "weight: mean of all cross-attention heads. Norm-weighted: weight times length of the value (Kobayashi et "
-            "al. 2020). Gradient × input: change of log P when the embedding is scaled a little (Denil et al. 2014). "
+            "al. 2020). Rollout: mean weights of all layers multiplied, half of each row stays (Abnar and Zuidema "
+            "2020). Gradient × input: change of log P when the embedding is scaled a little (Denil et al. 2014). "
             f"Leave-one-out: fall of log P ({signed(left_out.log_probability, 3)}) when no other token may read this "
             "one (compare Li et al. 2016). Teal bars speak for the target token, brown ones against it."
         )
@@ -64,8 +68,13 @@ def show(request: TranslationRequest) -> None:
         st.caption(plain(str(describe_agreement(correlated))))
 
 
+def most_doubtful_step(trace: Trace) -> int:
+    """Return the step, from 0, whose best other candidate is the most probable; none with a forced token."""
+    return max(trace.scored_steps, key=lambda step: trace.candidate_probabilities[step][trace.runner_up(step)])
+
+
 def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
-    """Return Spearman's rank correlation of the sizes of each two of MEASURES: [4, 4]; NaN where too few."""
+    """Return Spearman's rank correlation of the sizes of each two of MEASURES: [5, 5]; NaN where too few."""
     sizes = [np.abs(values[name]) for name in MEASURES]
     return np.array([[rank_correlation(one, other) for other in sizes] for one in sizes])
 

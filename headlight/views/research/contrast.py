@@ -13,9 +13,8 @@ from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import format_probability, signed
 from headlight.plots.tokens import quoted, shown_token
-from headlight.views.research.attribution import occlude_step
+from headlight.views.research.attribution import most_doubtful_step, occlude_step
 from transformer.interpret.attribution import rank_correlation
-from transformer.interpret.trace import Trace
 
 AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and from which they do in part
 TEMPLATES = Templates.beside(__file__)
@@ -55,11 +54,6 @@ def show(request: TranslationRequest) -> None:
     finding = describe_contrast(contrast)
     show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, TEMPLATES.texts["attempt"])
     st.caption(TEMPLATES.texts["caption"])
-
-
-def most_doubtful_step(trace: Trace) -> int:
-    """Return the step, from 0, whose best other candidate is the most probable; none with a forced token."""
-    return max(trace.scored_steps, key=lambda step: trace.candidate_probabilities[step][trace.runner_up(step)])
 
 
 def describe_contrast(contrast: Contrast) -> Finding:

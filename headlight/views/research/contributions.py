@@ -22,7 +22,7 @@ from headlight.plots.names import norm_name, sentence_case, with_norms
 from headlight.plots.numbers import LEAST_SHOWN
 from headlight.plots.tokens import quoted
 from transformer.config import ModelConfig, NormType
-from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
+from transformer.interpret.rollout import SourceShares
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
@@ -33,12 +33,10 @@ def show(request: TranslationRequest) -> None:
     """Show the source's share of every output token, then one token's contributions. Raises UserError."""
     trace, config = show_translation(request), results.translator(request.checkpoint).model.config
     contributions = measures.contributions(request)
-    mixing = measured_mixing(results.residual_stream(request))
-    rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
-    alti, rollout = (each.source_share()[-1] for each in (contributions, rolled))
-    shares = SourceShares(trace.target_tokens, alti, rollout, _usual(request), trace.num_forced)
+    alti = contributions.source_share()[-1]
+    shares = SourceShares(trace.target_tokens, alti, _usual(request), trace.num_forced)
     step = choose_output_token(trace, shares.least_word)
-    alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
+    alt = "For each output token the shares of source and prefix, by ALTI+"
     finding = describe_shares(shares)
     show_result(
         plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, finding, TEMPLATES.texts["attempt"]
@@ -46,9 +44,9 @@ def show(request: TranslationRequest) -> None:
     _show_token(trace, step, contributions.across[-1][step])
     _show_parts(request, trace, step)
     st.caption(
-        "ALTI+ (Ferrando et al. 2022, left bars): how near the vector of each token comes to the output of an "
-        f"attention block, through residual connection and {norm_name(config)}; feed-forwards are left out. Attention "
-        "rollout (Abnar and Zuidema 2020, pale bars) reads weights alone. A low source share is a known sign of "
+        "ALTI+ (Ferrando et al. 2022): how near the vector of each token comes to the output of an "
+        f"attention block, through residual connection and {norm_name(config)}; feed-forwards are left out. A "
+        "low source share is a known sign of "
         f"hallucination (Voita et al. 2021), but no proof. {plain(_direct_attribution(config))}"
     )
 
@@ -81,11 +79,10 @@ def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
 
 
 def describe_shares(shares: SourceShares) -> Finding:
-    """Return the source's mean share by both methods and over sentence pairs, and the tokens with least and most."""
+    """Return the source's mean share here and over sentence pairs, and the tokens with least and most."""
     least, most = (TokenAt(shares.tokens, at, "output token") for at in (shares.least, shares.most))
     numbers = {
         "usual": "" if shares.usual is None else TEMPLATES("usual", usual_share=shares.usual),
-        "rollout": shares.mean_rollout,
         "least_share": float(shares.alti[shares.least]),
         "most_share": float(shares.alti[shares.most]),
     }

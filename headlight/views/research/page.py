@@ -1,7 +1,19 @@
-"""The page Research: one view at a time, from a list."""
+"""The page Research: a tile for each view with the question that it answers, or the view of the address."""
 
-from headlight.app.choices import show_views
+import html
+import tomllib
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import streamlit as st
+
+from headlight.app import url_state
+from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
+from headlight.app.statics import style
+from headlight.app.widgets import plain
+from headlight.components.show import SHOWN_VIEW
 
 from . import (
     atlas,
@@ -13,25 +25,70 @@ from . import (
     feed_forward,
     logit_lens,
     patching,
-    rollout,
-    trajectory,
+    why_cell,
 )
 
+# In the order of the tiles; names that the address had before are in RENAMED.
 VIEWS = {
-    "atlas": atlas.show,
-    "rollout": rollout.show,
     "attribution": attribution.show,
-    "contributions": contributions.show,
     "contrast": contrast.show,
-    "patching": patching.show,
+    "contributions": contributions.show,
+    "why this cell": why_cell.show,
     "logit lens": logit_lens.show,
-    "trajectory": trajectory.show,
+    "patching": patching.show,
+    "atlas": atlas.show,
     "embeddings": embeddings.show,
     "feed-forward": feed_forward.show,
     "calibration": calibration.show,
 }
+RENAMED = {"rollout": "attribution"}
+_FOLDER = Path(__file__).parent
+TILES = tomllib.loads((_FOLDER / "tiles.toml").read_text(encoding="utf-8"))  # style, and by view: question, picture
+_KEY, _LONGEST = "research", 40  # the latter in letters, of a name that is no view
 
 
 def show_page(request: TranslationRequest) -> None:
-    """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "research", request)
+    """Show the view that the address asks for, without one a tile for each. Raises UserError."""
+    name = url_state.read(_KEY)
+    name = RENAMED.get(name, name)
+    st.session_state[SHOWN_VIEW] = _KEY, name
+    if name in VIEWS:
+        _show_ways(list(VIEWS), name)
+        VIEWS[name](request)
+        return
+    if name:
+        st.info(plain(f"There is no view “{name[:_LONGEST]}” here. These are the views:"), icon=":material/info:")
+    st.html(style(_FOLDER / "tiles.css"))
+    with st.container(key="tiles"):
+        for each in VIEWS:
+            _show_tile(each)
+
+
+def _show_tile(name: str) -> None:
+    """Show a tile whose button, as large as the tile, opens the view."""
+    with st.container(border=True, gap=None, key=f"tile_{name.replace(' ', '_')}"):
+        st.html(f'<img src="{_picture(name)}" alt=""><p>{html.escape(TILES[name]["question"])}</p>')
+        st.button(name.capitalize(), key=f"open_{name}", on_click=_opener(name), type="tertiary")
+
+
+def _picture(name: str) -> str:
+    """Return the picture of a tile as an address; its style follows the theme of the page."""
+    size = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 54"'
+    svg = f"<svg {size}><style>{TILES['style']}</style>{TILES[name]['picture']}</svg>"
+    return f"data:image/svg+xml;charset=utf-8,{quote(svg)}"
+
+
+def _show_ways(names: list[str], name: str) -> None:
+    """Show a way back to the tiles beside the title, the name of the view, and its neighbours."""
+    at = names.index(name)
+    with beside_title(), st.container(horizontal=True, gap="small", vertical_alignment="center", key="research_ways"):
+        st.button("All views", key="all_views", on_click=_opener(""), icon=":material/apps:", type="tertiary")
+        st.markdown(f"**{name.capitalize()}**", width="content")
+        for step, icon in ((-1, "arrow_back"), (1, "arrow_forward")):
+            other = names[(at + step) % len(names)]
+            label, key = other.capitalize(), f"neighbour_{step}"
+            st.button(label, key=key, on_click=_opener(other), icon=f":material/{icon}:", type="tertiary")
+
+
+def _opener(name: str) -> partial:
+    return partial(url_state.write, _KEY, name)

@@ -15,7 +15,6 @@ from headlight.app.widgets import (
     one_line,
     phone_container,
     plain,
-    show_attempt,
     show_figure,
     show_finding,
     show_table,
@@ -119,15 +118,8 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
             figure = plots.patching(patching, columns, (row, column), theme="page")
             finding = describe_map(patching, columns)
             show_figure(figure, "patching", alt, str(finding))
-        show_finding(finding)
-        st.caption(
-            plain(
-                f"A cell is {meaning}. It alone is put from the clean run into the corrupted one; the number is how "
-                f"far the logit difference goes from the corrupted run's, 0, to the clean run's, 1. Look for "
-                f"{look_for}."
-            )
-        )
-    show_attempt(TEMPLATES.texts["attempt"])
+        about = TEMPLATES("about", meaning=meaning, look_for=look_for)
+        show_finding(finding.followed_by(about), TEMPLATES.texts["attempt"])
 
 
 def _show_runs(
@@ -160,17 +152,16 @@ class CellName:
 
 
 def describe_map(patching: PatchingMap, columns: Sequence[str]) -> Finding:
-    """Return the cell that comes nearest to the clean run, the count of those past half of the way, and caveats.
+    """Return the nearest cell to the clean run, which the figure marks, the count past half of the way, and caveats.
 
     The way is that of the logit difference, from the corrupted run's to the clean run's. Of a residual stream the
     embeddings do not count: the only word that differs restores all there, whatever the model.
     """
     if np.isnan(patching.shares).any():
         return TEMPLATES("nothing")
-    first = int(patching.cells[0][0].site == Site.RESIDUAL)
-    cells, shares = patching.cells[first:], patching.shares[first:]
-    row, column = np.unravel_index(int(patching.nearness[first:].argmax()), shares.shape)
-    nearest, farthest = float(shares[row, column]), float(shares.max())
+    first, (row, column) = patching.first_row, patching.default_cell()
+    cells, shares = patching.cells, patching.shares[first:]
+    nearest, farthest = float(patching.shares[row, column]), float(shares.max())
     name = "overshoots" if nearest >= 1 + _SHOWN else "repairs"
     if nearest < _SHOWN or nearest > 2 - _SHOWN:
         name = "none_nearer"

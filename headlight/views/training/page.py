@@ -4,7 +4,7 @@ from headlight.app import bar
 from headlight.app.choices import view_of
 from headlight.app.results import TranslationRequest
 
-VIEWS = ("replay", "train live", "compare runs", "recipe")
+VIEWS = ("replay", "train live", "compare runs")
 
 
 def show_page(request: TranslationRequest) -> None:
@@ -17,6 +17,4 @@ def show_page(request: TranslationRequest) -> None:
             from .live import show
         case "compare runs":
             from .compare import show
-        case "recipe":
-            from .recipe import show
     show(request)

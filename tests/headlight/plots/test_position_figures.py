@@ -16,15 +16,19 @@ def shown():
     return encoding(LENGTH, D_MODEL, 100.0)
 
 
-def test_the_framed_pair_is_drawn_as_two_waves_in_the_rows_of_the_table(shown):
+def test_the_table_has_a_frame_around_the_pair_and_a_line_at_each_position(shown):
     figure = plots.waves(shown, pair=2, position=3, offset=4)
-    heatmap, sine, sine_marks, cosine, cosine_marks = figure.data
+    (heatmap,), (ring, *lines) = figure.data, figure.layout.shapes
     np.testing.assert_array_equal(heatmap.z, shown.table)
-    for dimension, curve, marks in ((4, sine, sine_marks), (5, cosine, cosine_marks)):
-        np.testing.assert_array_equal(curve.x, shown.table[:, dimension])
-        np.testing.assert_array_equal(curve.y, np.arange(LENGTH))
-        np.testing.assert_array_equal(marks.x, shown.table[[3, 7], dimension])
-        assert list(marks.y) == [3, 7]
+    assert (ring.x0, ring.x1) == (3.5, 5.5) and [(line.y0, line.y1) for line in lines] == [(3, 3), (7, 7)]
+    for pair, offset in ((7, 4), (2, 27)):
+        with pytest.raises(IndexError):
+            plots.waves(shown, pair=pair, position=3, offset=offset)
+
+
+def test_rows_of_a_sentence_are_named_by_its_tokens(shown):
+    figure = plots.positions(shown.table[:3], ("▁a", "▁b", "</s>"))
+    assert list(figure.layout.yaxis.ticktext) == ["a", "b", "⟨end⟩"] and figure.data[0].z.shape == (3, D_MODEL)
 
 
 def test_the_hands_of_the_clock_point_at_both_positions_and_the_arc_joins_them(shown):

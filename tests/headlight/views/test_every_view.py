@@ -38,7 +38,10 @@ def test_every_view_falls_back_on_garbage_in_the_address(address):
     assert not app.error and shows_only_text(app)
 
 
-@pytest.mark.parametrize("address", ["/", "/decoding", "/attention", "/research", "/positions", "/inside", "/what_if"])
+TRANSLATING = ("/", "/decoding", "/attention", "/research?research=attribution", "/positions", "/inside", "/what_if")
+
+
+@pytest.mark.parametrize("address", TRANSLATING)
 def test_a_text_that_cannot_be_translated_gets_a_message(address):
     for text, message in (("", "is empty"), ("word " * 500, "at most 127")):
         app = open_address(address, text=text)

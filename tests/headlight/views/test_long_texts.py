@@ -18,7 +18,6 @@ WITHOUT_THE_TEXT = ("/lessons", "/training")
 # Captions of what views leave out.
 LIMITED = {
     "/attention": "every head is drawn small",
-    "/research?research=rollout": "each says its value alone",
     "/research?research=attribution": "at most 256",
     "/research?research=contrast": "at most 256",
     "/decoding?decoding=beam&decoding_view=beam+search": "ends. To read each of them again",

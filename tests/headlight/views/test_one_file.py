@@ -6,11 +6,14 @@ import json
 import re
 
 import pytest
+from support.pages import open_page
 from support.traces import CHECKPOINTS
 
 from headlight.__main__ import main
+from headlight.app import results
 from headlight.components.live import COMPONENTS, Entry, index_page
-from headlight.views.live.content import live_file, live_size
+from headlight.lessons import first_lesson
+from headlight.views.live.content import live_file, live_size, live_words
 from headlight.views.live.site import write_site
 from transformer.checkpoint import Checkpoint, load_checkpoint
 from transformer.errors import CheckpointError
@@ -32,7 +35,24 @@ def test_the_command_writes_a_page_of_the_expected_size(tmp_path, capsys, revers
     packed = re.search(r'id="live_words">(.*?)</script>', page, re.DOTALL)[1]
     words = json.loads(gzip.decompress(base64.b64decode(packed)))
     assert words["text"] == EVIL and EVIL not in page
+    assert re.search(r'<body class="([^"]*)"', page)[1] == "without_lessons" and words["replay"]
     assert words["roles"]["sentences"] > 0 and set(words["styles"]) == {*COMPONENTS.values(), "shared"}
+
+
+def test_the_page_decodes_with_the_numbers_of_the_bar(reverse):
+    words, numbers = live_words(reverse), {}
+    for decoding in ("beam", "sampling"):
+        app = open_page("pages/decoding.py", checkpoint="reverse", decoding=decoding)
+        keys = words["decoding"].keys()
+        widgets = [each for each in (*app.slider, *app.number_input) if each.key in keys]
+        numbers |= {each.key: (each.min, each.max, each.value, each.step) for each in widgets}
+    assert {name: tuple(number.values()) for name, number in words["decoding"].items()} == numbers
+
+
+def test_the_file_of_the_app_has_lesson_1_where_the_model_reads_english(shipped):
+    (lesson,) = first_lesson(results.checkpoint("en-de"))["lessons"]
+    assert lesson["name"] == "attention" and len(json.dumps(lesson)) < 80_000
+    assert first_lesson(results.checkpoint("reverse")) is None
 
 
 @pytest.mark.parametrize(

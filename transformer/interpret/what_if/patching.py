@@ -148,14 +148,19 @@ class PatchingMap:
         """Return how near a cell brings the corrupted run to the clean: its share, mirrored where above 1."""
         return np.asarray(1 - np.abs(1 - self.shares))
 
+    @property
+    def first_row(self) -> int:
+        """Return the first row that a layer of the model has written: of a residual stream row 0 is the embeddings."""
+        return int(self.cells[0][0].site == Site.RESIDUAL)
+
     def default_cell(self) -> tuple[int, int]:
-        """Return row and column of the cell nearest to the clean run: of the last layer with one that is nearer to it
-        than to the corrupted run, and else of all.
+        """Return row and column of the cell nearest to the clean run, embeddings aside.
+
+        The embedding of the only word that differs restores all there, whatever the model.
         """
-        nearness = np.nan_to_num(self.nearness)
-        over = np.flatnonzero(nearness.max(axis=1) > 0.5)
-        row = int(over[-1] if len(over) else nearness.max(axis=1).argmax())
-        return row, int(nearness[row].argmax())
+        first = self.first_row
+        row, column = np.unravel_index(int(np.nan_to_num(self.nearness[first:]).argmax()), self.shares[first:].shape)
+        return first + int(row), int(column)
 
     def to_frame(self) -> "pandas.DataFrame":
         """List the shares: part (a `Part`), layer, position or head, share; layer 0 of a stream is before the first."""

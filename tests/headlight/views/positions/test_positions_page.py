@@ -9,6 +9,7 @@ import pytest
 from support.pages import findings, headlines, open_page, page_text, specs
 
 from headlight.app import results
+from headlight.plots.tokens import shown_tokens
 from transformer import Translator
 from transformer.interpret.positions import has_formula, model_encoding, without_positions
 
@@ -27,6 +28,8 @@ def test_the_page_opens_with_the_sentence_and_its_words_in_another_order(shipped
         (bag,) = {shipped.trace(text).target_text for text in texts}
     assert text.count(bag) == 2 + [trace.target_text for trace in traces].count(bag) and "Try" in findings(app)[0]
     assert headlines(app) == ["Without positions both orders get the same translation!"]
+    rows = [spec["layout"]["yaxis"]["ticktext"] for spec in specs(app)]
+    assert rows == [shown_tokens(trace.source_tokens) for trace in traces]
 
 
 def test_the_second_sentence_follows_the_first_until_it_is_written():
@@ -46,10 +49,7 @@ def test_the_waves_are_restored_from_the_url():
     app = open_page(PAGE, positions="waves", pair="7", position="11", offset="5")
     assert [app.slider(key=key).value for key in ("pair", "position", "offset")] == [7, 11, 5]
     waves, circle = specs(app)
-    assert [trace.get("name") for trace in waves["data"] if trace.get("name")] == [
-        "dimension 14: sine",
-        "dimension 15: cosine",
-    ]
+    assert [(shape["x0"], shape["y0"]) for shape in waves["layout"]["shapes"]] == [(13.5, 0), (0, 11), (0, 16)]
     assert [trace.get("name") for trace in circle["data"]][-2:] == ["PE(11)", "PE(16)"]
     assert f"{math.degrees(5 / 10000 ** (14 / 256)):.2f}°" in page_text(app)
     assert len(app.latex) == 2, "the formula, and a rotation"

@@ -47,7 +47,7 @@ def copied(tmp_path, monkeypatch):
 
 
 def atlas_page(**query: str):
-    return open_page("pages/research.py", **{"checkpoint": "reverse", "text": TEXT} | query)
+    return open_page("pages/research.py", **{"checkpoint": "reverse", "text": TEXT, "research": "atlas"} | query)
 
 
 def head_view(**query: str):

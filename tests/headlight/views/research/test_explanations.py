@@ -1,14 +1,13 @@
-"""Explanations of a token, through Streamlit's test runner: rollout, contributions, attribution and contrast."""
+"""Explanations of a token, through Streamlit's test runner: contributions, attribution and contrast."""
 
 import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs
-from support.traces import loaded, stages_of, stream_of, trace_of
+from support.traces import loaded, stages_of, trace_of
 
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import shown_token
-from headlight.views.research.contrast import most_doubtful_step
-from headlight.views.research.rollout import ALTI, HALVES, KINDS, MEASURED
+from headlight.views.research.attribution import most_doubtful_step
 from transformer.interpret.attention_block import block_parameters
 from transformer.interpret.attribution import (
     gradient_times_input,
@@ -17,7 +16,7 @@ from transformer.interpret.attribution import (
     shares,
     summed_value_norms,
 )
-from transformer.interpret.rollout import Rollout, alti, measured_mixing, roll_out
+from transformer.interpret.rollout import alti, roll_out
 
 TEXT = "I love my teacher."
 
@@ -26,46 +25,25 @@ def open_view(view: str, **query: str):
     return open_page("pages/research.py", **{"research": view, "text": TEXT, **query})
 
 
-def rollout_of(name: str, text: str, mixing: str) -> Rollout:
+def alti_of(name: str, text: str) -> np.ndarray:
     trace = trace_of(name, text)
-    if mixing == ALTI:
-        return alti(loaded(name).model, trace.source_ids, trace.decoder_input_ids)
-    measured = measured_mixing(stream_of(name, text)) if mixing == MEASURED else None
-    return roll_out(trace.encoder, trace.decoder, trace.cross, measured)
-
-
-@pytest.mark.parametrize("mixing", [HALVES, MEASURED, ALTI])
-@pytest.mark.parametrize("side", list(KINDS))
-def test_maps_of_rollout_have_the_numbers_of_the_engine(side, mixing):
-    trace, kind, rollout = trace_of("reverse", "abcd"), KINDS[side], rollout_of("reverse", "abcd", mixing)
-    app = open_view("rollout", checkpoint="reverse", text="abcd", rollout=side, residual=mixing, up_to="2")
-    raw, rolled = (numbers(spec["data"][0]["z"]) for spec in specs(app))
-    expected = rollout.across[1][:, : len(trace.source_tokens)] if kind == "cross" else getattr(rollout, kind)[1]
-    weights = trace.attention(kind)[1].mean(axis=0)
-    if kind == "decoder":
-        later = ~np.tri(len(weights), dtype=bool)
-        expected, weights = (np.where(later, np.nan, part) for part in (expected, weights))
-    np.testing.assert_allclose(raw, weights, atol=1e-5)
-    np.testing.assert_allclose(rolled, expected, atol=1e-5)
+    return alti(loaded(name).model, trace.source_ids, trace.decoder_input_ids).across[-1]
 
 
 def test_bars_of_contributions_have_the_numbers_of_the_engine():
     figure, *_ = specs(open_view("contributions"))
-    width, bars = len(trace_of("en-de", TEXT).source_tokens), iter(figure["data"])
-    for mixing in (ALTI, MEASURED):
-        across = rollout_of("en-de", TEXT, mixing).across[-1]
-        source, prefix = next(bars), next(bars)
-        assert source["name"].startswith("source") and prefix["name"].startswith("prefix")
-        np.testing.assert_allclose(numbers(source["y"]), across[:, :width].sum(axis=1), atol=1e-5)
-        np.testing.assert_allclose(numbers(prefix["y"]), across[:, width:].sum(axis=1), atol=1e-5)
-        np.testing.assert_allclose(numbers(prefix["base"]), numbers(source["y"]), atol=1e-5)
-    by_alti = rollout_of("en-de", TEXT, ALTI).across[-1]
-    assert next(bars)["y"] == pytest.approx([by_alti[:, :width].sum(axis=1).mean()] * 2)
+    width, across = len(trace_of("en-de", TEXT).source_tokens), alti_of("en-de", TEXT)
+    source, prefix, mean, *_ = figure["data"]
+    assert (source["name"], prefix["name"]) == ("source", "prefix")
+    np.testing.assert_allclose(numbers(source["y"]), across[:, :width].sum(axis=1), atol=1e-5)
+    np.testing.assert_allclose(numbers(prefix["y"]), across[:, width:].sum(axis=1), atol=1e-5)
+    np.testing.assert_allclose(numbers(prefix["base"]), numbers(source["y"]), atol=1e-5)
+    assert mean["y"] == pytest.approx([across[:, :width].sum(axis=1).mean()] * 2)
 
 
 def test_the_address_chooses_the_token_whose_contributions_are_shown():
     app, trace = open_view("contributions", step="2"), trace_of("en-de", TEXT)
-    row, width = rollout_of("en-de", TEXT, ALTI).across[-1][1], len(trace.source_tokens)
+    row, width = alti_of("en-de", TEXT)[1], len(trace.source_tokens)
 
     def chips(side: str, step: int) -> str:
         label = f'aria-label="Contributions of the {side} to “{shown_token(trace.target_tokens[step])}”'
@@ -79,6 +57,13 @@ def test_the_address_chooses_the_token_whose_contributions_are_shown():
     assert app.query_params["step"] == "4" and chips("source", 3)
 
 
+@pytest.mark.parametrize("address", ["attribution", "rollout"])
+def test_attribution_opens_at_the_least_sure_token_also_by_the_address_of_rollout(address):
+    app = open_view(address)
+    assert app.select_slider(key="step_slider").value == most_doubtful_step(trace_of("en-de", TEXT))
+    assert any(trace["xaxis"] == "x5" for trace in specs(app)[0]["data"])
+
+
 def test_bars_of_attribution_have_the_numbers_of_the_engine():
     text = "Tom lives in Boston with his three sisters."
     app, trace, model = open_view("attribution", text=text, step="3"), trace_of("en-de", text), loaded("en-de").model
@@ -87,12 +72,14 @@ def test_bars_of_attribution_have_the_numbers_of_the_engine():
         stages = stages_of("en-de", text, "cross", layer)
         lengths.append(shares(summed_value_norms(stages, block_parameters(model, "cross", layer)))[0, 2])
     gradient, left_out = (measure(model, *trace.before(2)) for measure in (gradient_times_input, leave_one_out))
-    expected = trace.cross[:, :, 2].mean(axis=(0, 1)), np.mean(lengths, axis=0), gradient.source, left_out.source
+    rolled = roll_out(trace.encoder, trace.decoder, trace.cross).across[-1][2, : len(trace.source_tokens)]
+    weights = trace.cross[:, :, 2].mean(axis=(0, 1)), np.mean(lengths, axis=0), rolled
+    expected = *weights, gradient.source, left_out.source
     (figure,) = specs(app)
     for panel, values in zip(figure["data"], expected, strict=True):
         np.testing.assert_allclose(numbers(panel["x"]), values, atol=2e-4)
     (table,) = (each.proto.body for each in app.get("html") if "Rank correlation" in each.proto.body)
-    assert signed(rank_correlation(abs(expected[0]), abs(expected[3])), 2) in table
+    assert signed(rank_correlation(abs(expected[0]), abs(expected[4])), 2) in table
     assert f"log P ({signed(np.log(trace.target_probabilities[2]), 3)})" in page_text(app)
 
 

@@ -95,9 +95,10 @@ def test_predictions_are_those_of_all_three_runs(model):
     assert patched.probabilities == near(rows.softmax(dim=-1)[:, 7])
 
 
-def test_the_default_cell_is_the_nearest_of_the_last_layer_with_one_nearer_than_halfway():
-    for shares, cell in (([[0.9, 0.1], [1.4, 0.3]], (1, 0)), ([[0.9, 0.1], [1.6, 0.3]], (0, 0))):
-        assert patching.PatchingMap((), np.array(shares), 1.0, 0.0).default_cell() == cell
+def test_the_default_cell_is_the_nearest_to_the_clean_run_embeddings_aside():
+    for site, cell in (("residual", (1, 1)), ("head", (0, 0))):
+        cells = ((Cell(site, "encoder", 0, 0),),)
+        assert patching.PatchingMap(cells, np.array([[1.0, 0.1], [1.4, 0.7]]), 1.0, 0.0).default_cell() == cell
 
 
 def test_unequal_lengths_equal_sentences_and_unknown_cells_are_refused(model):

@@ -8,13 +8,13 @@ from support.head_rows import word
 from support.pages import open_page
 from support.traces import replayed
 
-from headlight.views.attention import why_content as content
+from headlight.views.research import why_content as content
 from transformer.interpret.score_parts import BIASES, explain_score
 from transformer.interpret.trace import keys_of
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
-PAGE, VIEW = "pages/attention.py", {"attention": "why this cell"}
+PAGE, VIEW = "pages/research.py", {"research": "why this cell"}
 SENTENCE = "The cat is hungry because it has not eaten."
 
 
@@ -118,3 +118,11 @@ def test_a_part_leads_to_the_cell_of_its_head_and_a_layer_opens_into_its_heads()
     app = open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", query="4", opened="encoder.2")
     assert chosen(app, "Heads one by one") == "encoder.2"
     assert chosen(open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", opened="x.9"), "Heads one by one") == ""
+
+
+def test_the_address_of_the_page_attention_opens_the_same_cell():
+    cell = {"head": "cross.3.4", "query": "4", "key": "3", "against_key": "2"}
+    app = open_page("pages/attention.py", attention="why this cell", text=SENTENCE, **cell)
+    assert [element.value for element in app.title] == ["Research"]
+    assert [chosen(app, label) for label in ("Query", "Key", "Compared with")] == [3, 2, 1]
+    assert {name: app.query_params[name] for name in cell} == cell and "attention" not in app.query_params

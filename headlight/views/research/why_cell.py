@@ -7,19 +7,18 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results, url_state
-from headlight.app.choices import offer_view
 from headlight.app.head_choice import choose_head_of
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.selection import parse_numbers
 from headlight.app.widgets import offer_table, plain, show_figure, show_finding, show_warnings
 from headlight.plots.tokens import shown_tokens
+from headlight.views.attention.explorer_content import CROSS_FIRST
 from transformer.interpret.score_parts import ScoreParts, StreamPart
 from transformer.interpret.trace import Trace, keys_of
 from transformer.model.head_ref import HeadRef
 
 from . import why_content as content
-from .explorer_content import CROSS_FIRST
 from .why_content import Cell
 
 NOTHING, NO_KEY = -1, "none"  # compared with: in a list, and in the address
@@ -51,8 +50,15 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
         opened = _choose_group(parts)
         show_figure(plots.score_parts(parts, opened=opened, theme="page"), "score_parts", alt, finding)
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            offer_view("This head in this sentence", "attention", "explorer")
+            _offer_explorer(cell)
             offer_table("Every part as CSV", parts.to_frame, "score_parts.csv")
+
+
+def _offer_explorer(cell: Cell) -> None:
+    """Show a link to the cell's head on the page Attention."""
+    query = {"head": cell.head.address, "query": str(cell.query + 1), "key": str(cell.key + 1)}
+    label = "This head in this sentence"
+    st.page_link("pages/attention.py", label=label, icon=":material/arrow_forward:", query_params=query)
 
 
 def _choose_group(parts: ScoreParts) -> StreamPart | None:
