@@ -6,7 +6,7 @@ import fnmatch
 import inspect
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,33 +19,17 @@ _FORWARD = inspect.signature(nn.MultiheadAttention.forward)
 _CROSS = re.compile(r"cross|multihead_attn|encoder_attn|encdec", re.IGNORECASE)  # in names of PyTorch and transformers
 
 
-class Captured(Mapping[str, tuple[Tensor, ...]]):
+class Captured(dict[str, list[Tensor]]):
     """Attention weights by the name of the module, one tensor per call: [batch, heads, queries, keys], detached."""
 
-    def __init__(self) -> None:
-        self._calls: dict[str, list[Tensor]] = {}
-
-    def __getitem__(self, name: str) -> tuple[Tensor, ...]:
-        return tuple(self._calls[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._calls)
-
-    def __len__(self) -> int:
-        return len(self._calls)
-
     def __repr__(self) -> str:
-        return f"<Captured: {', '.join(f'{name} ({len(calls)})' for name, calls in self._calls.items()) or 'nothing'}>"
-
-    def clear(self) -> None:
-        """Forget all calls, for example before the next batch."""
-        self._calls.clear()
+        return f"<Captured: {', '.join(f'{name} ({len(calls)})' for name, calls in self.items()) or 'nothing'}>"
 
     def add(self, name: str, weights: Tensor) -> None:
         """Keep the weights of one call, unless they are those that a module inside has just returned."""
         weights = weights.detach() if weights.dim() == 4 else weights.detach()[None]
-        if not any(calls[-1].data_ptr() == weights.data_ptr() for calls in self._calls.values()):
-            self._calls.setdefault(name, []).append(weights)
+        if not any(calls[-1].data_ptr() == weights.data_ptr() for calls in self.values()):
+            self.setdefault(name, []).append(weights)
 
     def explore(
         self,
@@ -64,7 +48,7 @@ class Captured(Mapping[str, tuple[Tensor, ...]]):
         no module of these names was called.
         """
         kinds: dict[str, list[list[Tensor]]] = {}
-        for name, calls in self._calls.items():
+        for name, calls in self.items():
             if fnmatch.fnmatchcase(name, modules):
                 kind = "cross" if _CROSS.search(name) else "decoder" if "decoder" in name else "encoder"
                 kinds.setdefault(kind, []).append(calls)
@@ -89,27 +73,28 @@ def capture(module: nn.Module) -> Iterator[Captured]:
         attention.explore(tokens)
 
     It records `nn.MultiheadAttention` and what contains it, such as `nn.Transformer`, models of `transformers`, and
-    modules of a class named "...Attention" that return their weights, [batch, heads, queries, keys], in a tuple. Inside,
-    PyTorch's fast path for inference, which has no weights, is off, and models of `transformers` compute attention
-    eagerly: where that is another kernel, outputs are equal within its rounding; all others are bit-identical, and
-    gradients are those of the module. Weights of `nn.MultiheadAttention` are those before dropout. Only calls of this
-    thread are recorded; afterwards the module is as it was. Raises ValueError for a module without attention.
+    modules of a class named "...Attention" that return their weights, [batch, heads, queries, keys], in a tuple.
+    Inside, PyTorch's fast path for inference, which has no weights, is off, and models of `transformers` compute
+    attention eagerly: where that is another kernel, outputs of tokens that are not padding are equal within rounding.
+    All others are bit-identical, with their gradients. Weights of `nn.MultiheadAttention` are those before dropout.
+    Only calls of this thread are recorded; afterwards the module is as it was. Raises ValueError for a module without
+    attention.
     """
     captured, thread = Captured(), threading.get_ident()
-    named = [(name, each) for name, each in module.named_modules() if _has_attention(each)]
+    named = [(name, each) for name, each in module.named_modules() if type(each).__name__.endswith("Attention")]
     if not named:
-        raise ValueError(f"expected a module with nn.MultiheadAttention or of transformers, got {type(module).__name__}")
+        raise ValueError(f"expected nn.MultiheadAttention or a model of transformers, got {type(module).__name__}")
+
+    def keep(name: str, *call: Any) -> None:
+        weights = _weights(*call) if threading.get_ident() == thread else None
+        if weights is not None:
+            captured.add(name, weights)
+
     with contextlib.ExitStack() as stack:
         stack.enter_context(_eager(module))
         for name, each in named:
-            keep = _keep_multihead if isinstance(each, nn.MultiheadAttention) else _keep_returned
-            hook = each.register_forward_hook(partial(keep, captured, name, thread), with_kwargs=True)
-            stack.callback(hook.remove)
+            stack.callback(each.register_forward_hook(partial(keep, name), with_kwargs=True).remove)
         yield captured
-
-
-def _has_attention(module: nn.Module) -> bool:
-    return isinstance(module, nn.MultiheadAttention) or type(module).__name__.endswith("Attention")
 
 
 @contextlib.contextmanager
@@ -129,24 +114,15 @@ def _eager(module: nn.Module) -> Iterator[None]:
             config._attn_implementation = name
 
 
-def _keep_multihead(
-    captured: Captured, name: str, thread: int, module: nn.Module, inputs: Any, named: Any, _output: Any
-) -> None:
-    """Compute the weights once more beside the call: its own kernel, if it is a fused one, never has them."""
-    if threading.get_ident() != thread:
-        return
-    call = _FORWARD.bind(module, *inputs, **named).arguments
+def _weights(module: nn.Module, inputs: tuple, named_inputs: dict, output: Any) -> Tensor | None:
+    """Return the weights of a call; PyTorch's own attention computes them once more: a fused kernel never has them."""
+    if not isinstance(module, nn.MultiheadAttention):
+        values = output if isinstance(output, tuple) else ()
+        return next((each for each in reversed(values) if isinstance(each, Tensor) and each.dim() == 4), None)
+    arguments = _FORWARD.bind(module, *inputs, **named_inputs).arguments
     twin = copy.copy(module)  # with the same parameters
     twin.training = False  # dropout would draw random numbers
+    arguments |= {"self": twin, "need_weights": True, "average_attn_weights": False}
     with torch.no_grad():
-        asked = {**call, "self": twin, "need_weights": True, "average_attn_weights": False}
-        captured.add(name, nn.MultiheadAttention.forward(**asked)[1])
-
-
-def _keep_returned(
-    captured: Captured, name: str, thread: int, _module: nn.Module, _inputs: Any, _named: Any, output: Any
-) -> None:
-    returned = output if isinstance(output, tuple) and threading.get_ident() == thread else ()
-    maps = [each for each in returned if isinstance(each, Tensor) and each.dim() == 4]
-    if maps:
-        captured.add(name, maps[-1])
+        weights: Tensor = nn.MultiheadAttention.forward(**arguments)[1]
+    return weights

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from transformer.errors import DataError
-from transformer.interpret.attention_maps import Choice, attention_of_output, collect_maps
-from transformer.model.names import AttentionKind
+from transformer.interpret.attention_maps import CROSS, DECODER, ENCODER, attention_of_output, collect_maps
 
 from .views.attention.maps_content import maps_page
 
 _HEIGHT = 860  # pixels: all heads and one large map beside each other
-_ARRAYS = ("attention", *AttentionKind)  # of a file, by the names that `explore` has
 _TOKENS = ("tokens", "source", "target")
+_NAMES = ("attention", ENCODER, DECODER, CROSS, *_TOKENS)  # of arrays in a file: those that `explore` has
 
 
 class Display:
@@ -64,18 +63,18 @@ def explore(
     tokens are numbered. batch: which text of several is shown. A generation may have one more token than rows, its
     last, which nothing has read. Rows need not sum to 1. Raises ValueError for anything else.
     """
-    kinds = {AttentionKind.ENCODER: encoder, AttentionKind.DECODER: decoder, AttentionKind.CROSS: cross}
-    given = {kind: layers for kind, layers in kinds.items() if layers is not None}
-    if (attention is None) == (not given):
+    kinds = {ENCODER: encoder, DECODER: decoder, CROSS: cross}
+    kinds = {kind: layers for kind, layers in kinds.items() if layers is not None}
+    if (attention is None) == (not kinds):
         raise ValueError("expected either attention, or some of encoder, decoder and cross")
-    alone, choice = not given, Choice(batch)
-    if alone and (isinstance(attention, list | tuple) or hasattr(attention, "shape")):
-        given = {AttentionKind.ENCODER: attention}
-    elif alone:
-        given, alone, choice = attention_of_output(attention, batch)
-    if (source, target) != (None, None) if alone else tokens is not None:
+    if isinstance(attention, list | tuple) or hasattr(attention, "shape"):
+        kinds = {ENCODER: attention}
+    elif attention is not None:
+        kinds = attention_of_output(attention, batch)
+    if tokens is not None and (source is not None or kinds.keys() != {ENCODER}):
         raise ValueError("expected tokens for a model with self-attention alone, else source and target")
-    return Display(maps_page(collect_maps(given, tokens if alone else source, target, choice, alone=alone)))
+    texts = {"source": source if tokens is None else tokens, "target": target}
+    return Display(maps_page(collect_maps(kinds, texts, batch)))
 
 
 def explore_file(path: Path) -> Display:
@@ -85,10 +84,8 @@ def explore_file(path: Path) -> Display:
     """
     try:
         with np.load(path, allow_pickle=False) as file:
-            unknown = sorted(set(file.files) - {*_ARRAYS, *_TOKENS})
-            if unknown:
-                names = ", ".join((*_ARRAYS, *_TOKENS))
-                raise ValueError(f"expected arrays with the names {names}, got {unknown[0]}")
+            if unknown := sorted(set(file.files) - {*_NAMES}):
+                raise ValueError(f"expected arrays with the names {', '.join(_NAMES)}, got {unknown[0]}")
             arrays = {name: file[name].tolist() if name in _TOKENS else file[name] for name in file.files}
         return explore(**arrays)
     except OSError as error:

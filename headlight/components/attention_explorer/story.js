@@ -1,5 +1,6 @@
 // Facts of a sentence as the explorer draws them: words, measures of heads, heads worth a look.
 
+import { everyHead } from "../lib/thumbnails.js";
 import { SPECIAL_TOKENS, isLanguage, isMarks } from "../lib/tokens.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
@@ -18,7 +19,7 @@ export function kindOf(facts, name) {
     sums: facts.rowSums?.[name], layers, heads,
     queries: name === "encoder" ? source : fed, keys: name === "decoder" ? fed : source,
     small, weights: facts[name].weights, ...pattern, measures: measuresOf(pattern, facts.leastRows),
-    looks: looksOf(pattern, heads),
+    looks: looksOf(pattern, heads, facts.headsPerLayer?.[name]),
   };
 }
 
@@ -32,9 +33,10 @@ function measuresOf({ confidence, entropy, counts }, leastRows) {
 
 // The heads to look at first, as unlike as can be: of each label the most confident, then those without one, then the
 // rest.
-function looksOf({ labels, confidence }, heads) {
-  const known = labels.flatMap((_, at) => (confidence[at] === null ? [] : [at]));
-  const sorted = known.sort((one, other) => confidence[other] - confidence[one]);
+function looksOf({ labels, confidence }, heads, perLayer) {
+  const all = everyHead({ layers: labels.length / heads, heads, perLayer });
+  const numbers = all.map(({ layer, head }) => layer * heads + head);
+  const sorted = numbers.sort((one, other) => confidence[other] - confidence[one]);
   const first = new Set(sorted.filter((at, place) => {
     return labels[at] && sorted.findIndex((each) => labels[each] === labels[at]) === place;
   }));

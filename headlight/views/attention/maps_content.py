@@ -6,7 +6,7 @@ import numpy as np
 
 from headlight.app.facts import STEPS, pack_facts, pattern_facts, to_steps
 from headlight.components.standalone import Words, standalone
-from transformer.interpret.attention_maps import AttentionMaps, is_special
+from transformer.interpret.attention_maps import CROSS, ENCODER, AttentionMaps, is_special
 from transformer.interpret.head_patterns import LEAST_ROWS, HeadMeasures, Pattern
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
@@ -30,8 +30,8 @@ def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasur
         "decoder_input_tokens": maps.target,
         "target_tokens": maps.outputs,
         "least_rows": LEAST_ROWS,
-        "patterns": {kind: _patterns(maps, kind, heads) for kind, heads in measured.items()},
-        "alone": maps.alone,
+        "patterns": {kind: pattern_facts(heads) for kind, heads in measured.items()},
+        "alone": maps.maps.keys() == {ENCODER},
         "causal": {kind: maps.is_causal(kind) for kind in maps.maps},
         "row_sums": {kind: maps.row_sums(kind) for kind in maps.maps},
         "heads_per_layer": {kind: heads for kind, heads in maps.heads.items() if len(set(heads)) > 1},
@@ -43,7 +43,7 @@ def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasur
 def maps_page(maps: AttentionMaps) -> str:
     """Return one HTML file with the explorer of these maps; it begins with a head of a plain pattern."""
     measured = {kind: maps.measure(kind) for kind in maps.maps}
-    kind = AttentionKind.CROSS if AttentionKind.CROSS in measured else next(iter(measured))
+    kind = CROSS if CROSS in measured else next(iter(measured))
     head = max((head for head in measured[kind] if head.head < maps.heads[kind][head.layer]), key=_plainness)
     words = Words("Attention of all heads", look_for=_LOOK_FOR, made_from="from attention weights that it was given")
     choice = {"head": HeadRef(kind, head.layer, head.head).address}
@@ -53,10 +53,3 @@ def maps_page(maps: AttentionMaps) -> str:
 def _plainness(head: HeadMeasures) -> tuple[bool, float]:
     """Return what sorts heads: many heads rest on the first or the last token, which says little."""
     return head.label not in (None, Pattern.BEGINNING, Pattern.END), head.confidence
-
-
-def _patterns(maps: AttentionMaps, kind: AttentionKind, measured: list[HeadMeasures]) -> dict:
-    """Return the patterns of all heads; a head that a layer does not have is without confidence."""
-    facts, heads = pattern_facts(measured), maps.heads[kind]
-    known = zip(measured, facts["confidence"], strict=True)
-    return facts | {"confidence": [value if each.head < heads[each.layer] else None for each, value in known]}
