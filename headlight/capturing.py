@@ -124,5 +124,4 @@ def _weights(module: nn.Module, inputs: tuple, named_inputs: dict, output: Any) 
     twin.training = False  # dropout would draw random numbers
     arguments |= {"self": twin, "need_weights": True, "average_attn_weights": False}
     with torch.no_grad():
-        weights: Tensor = nn.MultiheadAttention.forward(**arguments)[1]
-    return weights
+        return nn.MultiheadAttention.forward(**arguments)[1]
