@@ -75,13 +75,13 @@ def capture(module: nn.Module) -> Iterator[Captured]:
     It records `nn.MultiheadAttention` and what contains it, such as `nn.Transformer`, models of `transformers`, and
     modules of a class named "...Attention" that return their weights, [batch, heads, queries, keys], in a tuple.
     Inside, PyTorch's fast path for inference, which has no weights, is off, and models of `transformers` compute
-    attention eagerly: where that is another kernel, outputs of tokens that are not padding are equal within rounding.
-    All others are bit-identical, with their gradients. Weights of `nn.MultiheadAttention` are those before dropout.
-    Only calls of this thread are recorded; afterwards the module is as it was. Raises ValueError for a module without
-    attention.
+    attention eagerly, in all threads. Where that is another kernel, outputs without dropout are equal within rounding,
+    but for padding; all others are bit-identical, with their gradients. Weights of `nn.MultiheadAttention` are those
+    before dropout. Only calls of this thread are recorded; afterwards the module is as it was. Raises ValueError for a
+    module without attention.
     """
     captured, thread = Captured(), threading.get_ident()
-    named = [(name, each) for name, each in module.named_modules() if type(each).__name__.endswith("Attention")]
+    named = [(name, each) for name, each in module.named_modules() if _has_weights(each)]
     if not named:
         raise ValueError(f"expected nn.MultiheadAttention or a model of transformers, got {type(module).__name__}")
 
@@ -95,6 +95,10 @@ def capture(module: nn.Module) -> Iterator[Captured]:
         for name, each in named:
             stack.callback(each.register_forward_hook(partial(keep, name), with_kwargs=True).remove)
         yield captured
+
+
+def _has_weights(module: nn.Module) -> bool:
+    return isinstance(module, nn.MultiheadAttention) or type(module).__name__.endswith("Attention")
 
 
 @contextlib.contextmanager

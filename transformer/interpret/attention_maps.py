@@ -54,13 +54,15 @@ class AttentionMaps:
     def measure(self, kind: AttentionKind) -> list[HeadMeasures]:
         """Measure all heads of a kind as `measure_heads` does; the first token of a text counts as its beginning."""
         keys = self.target if kind == DECODER else self.source
-        names = ["</s>" if _END.fullmatch(key) else "<s>" if is_special(key) else key for key in keys]
+        names = ["</s>" if _END.fullmatch(key) else key for key in keys]
+        if kind != CROSS or is_special(keys[0]):
+            names[0] = "<s>"
         if kind == CROSS:
             return measure_heads(kind, self.maps[kind], names, self.outputs)
         if not self.is_causal(kind):
-            return measure_heads(ENCODER, self.maps[kind], ["<s>", *names[1:]])
+            return measure_heads(ENCODER, self.maps[kind], names)
         maps = np.where(np.tri(len(keys), dtype=bool), self.maps[kind], np.nan)
-        return measure_heads(DECODER, maps, ["<s>", *names[1:]])
+        return measure_heads(DECODER, maps, names)
 
 
 def is_special(token: str) -> bool:

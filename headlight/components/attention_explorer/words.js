@@ -53,6 +53,11 @@ export function measureText(measure, value) {
 // A head in the grid and in a legend.
 export const tileName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
+// Of another model the first token counts as the beginning, be it a word or a part of an image.
+const placeOf = (label, { sums }) => {
+  return sums && label === "beginning of sentence" ? "the first token" : PATTERN_PLACES[label];
+};
+
 const labelledText = (labelled, sentences) => {
   if (labelled === null) return "";
   return ` The same in ${percent(labelled / sentences)} of ${pluralize(sentences, "sentence pair")}.`;
@@ -61,7 +66,7 @@ const labelledText = (labelled, sentences) => {
 // A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null.
 export function headText({ kind, layer, head, label, share, labelled, sentences, confidence, entropy }) {
   const often = label ? labelledText(labelled, sentences) : "";
-  const seen = label && `${measureText(label, share)} of rows look at ${PATTERN_PLACES[label]}`;
+  const seen = label && `${measureText(label, share)} of rows look at ${placeOf(label, kind)}`;
   return (
     `${kindTitle(kind)}, ${headName({ layer, head })}: ${seen ?? "no clear pattern"}.${often} Confidence ` +
     `${measureText("confidence", confidence)}, entropy ${measureText("entropy", entropy)}.`
@@ -69,10 +74,10 @@ export function headText({ kind, layer, head, label, share, labelled, sentences,
 }
 
 // A head worth a look. rows: those of the `eligible` ones that follow its label.
-export function lookText({ layer, head, label, rows, eligible, labelled, sentences, confidence }) {
+export function lookText({ kind, layer, head, label, rows, eligible, labelled, sentences, confidence }) {
   const name = sentenceCase(headName({ layer, head }));
   if (label === null) return `${name}: no clear pattern, confidence ${measureText("confidence", confidence)}.`;
-  const seen = `${name} looks at ${PATTERN_PLACES[label]} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
+  const seen = `${name} looks at ${placeOf(label, kind)} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
   return seen + labelledText(labelled, sentences);
 }
 
