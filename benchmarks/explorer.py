@@ -3,8 +3,10 @@
 6 layers of 8 heads, all three kinds, 32 and 128 tokens a side; and without BertViz 12 layers of 16 heads, as NLLB-600M
 has them, 32 tokens a side. From the moment the data are in the browser to the frame in which all heads stand, those of
 all three kinds in the explorer, of the first kind in BertViz, which shows one at a time; bytes of the data; then, for
-the explorer, pointer to frame. Run with `python -m benchmarks.explorer`, after
-`pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone. `--wide` needs none.
+the explorer, pointer to frame. `--any` measures `hl.explore` beside model_view and head_view instead: self-attention of
+12 layers of 12 heads, to the first complete picture of each, which in head_view is that of one layer.
+Run with `python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: its views need torch alone.
+`--wide` needs none.
 """
 
 import argparse
@@ -12,14 +14,19 @@ import random
 import statistics
 from collections.abc import Sequence
 
+import torch
 from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
 
-from .peer_pages import HEADS, LAYERS, model_view_html, random_trace, serve_views
+import headlight as hl
+
+from .peer_pages import HEADS, LAYERS, model_view_html, peer_html, random_trace, serve_views
 from .timing import describe_load, describe_machine, print_table, spread, verdict
 from .visit import Server, launch, serve
 
 BARS = {"drawn 32": 0.4, "drawn wide": 1.0, "drawn 128": 2.0, "sooner": 5.0, "bytes": 0.1, "hover": 50.0}
+BARS |= {"any 32": 15.0, "any 128": 40.0}
 SIDES = (32, 128)
+ANY = 12  # layers, and heads of each, of any model
 WIDE = (12, 16)  # layers and heads of NLLB-600M, all three kinds of 192 heads
 PEER_LIMIT = 60.0  # seconds that BertViz gets for 128 tokens
 SETTLE = 500  # ms of rest before each timed act
@@ -63,6 +70,13 @@ document.addEventListener("pointermove", (event) => painted(() => {
   last = said();
 }), true);
 """
+# In a page of `hl.explore`: milliseconds from the arrival of its last byte to the frame in which all heads stand.
+_ALONE = """
+(function look() {
+  if (!document.querySelector(".explorer .readout")?.textContent) return requestAnimationFrame(look);
+  painted(() => (window.stands = performance.now() - performance.getEntriesByType("navigation")[0].responseEnd));
+})();
+"""
 _BLANK = """() => [...explorer().querySelectorAll("canvas")].filter((canvas) => canvas.width && canvas.offsetParent)
   .some((canvas) => !canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean))"""
 
@@ -71,12 +85,15 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="how often each thing is timed with 32 tokens a side")
+    parser.add_argument("--any", action="store_true", help="`hl.explore` beside BertViz's two views alone, once")
     parser.add_argument("--wide", action="store_true", help="the 12 layers of 16 heads alone, which need no BertViz")
     arguments = parser.parse_args()
     rounds = arguments.rounds
     print(f"{describe_machine('streamlit')}, {describe_load()}")
     with sync_playwright() as playwright, serve("benchmarks/explorer_page.py") as server:
         browser = launch(playwright)
+        if arguments.any:
+            return _any_model(browser)
         if arguments.wide:
             _wide(browser, server, rounds)
             _hover(browser, server, [(SIDES[0], WIDE)])
@@ -117,6 +134,32 @@ def _page(browser: Browser) -> Page:
     page = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
     page.add_init_script(_STOPWATCH)
     return page
+
+
+def _any_model(browser: Browser) -> None:
+    rows = []
+    for side in SIDES:
+        trace = random_trace(side, 1, ANY, ANY)
+        layers, tokens = [torch.tensor(layer)[None] for layer in trace.encoder], list(trace.source_tokens)
+        views = {view: peer_html(view, attention=layers, tokens=tokens) for view in ("model_view", "head_view")}
+        views["explore"] = hl.explore(layers, tokens).page.encode()
+        marks = {"model_view": (ANY * ANY, ".attn_background"), "head_view": (ANY * side * side, "line")}
+        with serve_views({f"{name}.html": text for name, text in views.items()}) as address:
+            page = _page(browser)
+            page.add_init_script(_ALONE)
+            page.goto(f"{address}/explore.html")
+            seconds = {"explore": page.wait_for_function("window.stands").json_value() / 1000}
+            page.context.close()
+            for view, mark in marks.items():
+                page = _page(browser)
+                page.goto(address)
+                page.wait_for_function("window.ready")
+                seconds[view] = page.evaluate("([view, mark]) => show(`${view}.html`, ...mark)", [view, mark]) / 1000
+                page.context.close()
+        for view, each in seconds.items():
+            times = "" if view == "explore" else verdict(each / seconds["explore"], BARS[f"any {side}"], at_most=False)
+            rows.append([f"{view}, {side} tokens", f"{each:.3f}", times, f"{len(views[view]) / 1000:,.0f}"])
+    print_table("12 layers of 12 heads of any model", ["page", "seconds", "times hl.explore's", "kB"], rows)
 
 
 def _beside_the_peer(browser: Browser, server: Server, rounds: int) -> None:

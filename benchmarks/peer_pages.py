@@ -57,6 +57,16 @@ SCRIPTS = {
 
 def model_view_html(trace: Trace) -> bytes:
     """Return what model_view makes of a trace, all three kinds: its markup, its script, and the arrays as JSON."""
+    encoder, decoder, cross = (
+        [torch.tensor(layer)[None] for layer in part] for part in (trace.encoder, trace.decoder, trace.cross)
+    )
+    sides = {"encoder_tokens": list(trace.source_tokens), "decoder_tokens": list(trace.decoder_input_tokens)}
+    maps = {"encoder_attention": encoder, "decoder_attention": decoder, "cross_attention": cross}
+    return peer_html("model_view", **maps, **sides)
+
+
+def peer_html(view: str, **arguments: object) -> bytes:
+    """Return what a view of BertViz makes of its arguments: "model_view" or "head_view"."""
 
     # BertViz wraps its markup in a notebook's classes and needs nothing else of IPython.
     def wrapped(data: str) -> SimpleNamespace:
@@ -64,14 +74,9 @@ def model_view_html(trace: Trace) -> bytes:
 
     display = SimpleNamespace(HTML=wrapped, Javascript=wrapped, display=None)
     with patch.dict(sys.modules, {"IPython": SimpleNamespace(display=display), "IPython.display": display}):
-        from bertviz import model_view
+        import bertviz
 
-    encoder, decoder, cross = (
-        [torch.tensor(layer)[None] for layer in part] for part in (trace.encoder, trace.decoder, trace.cross)
-    )
-    sides = {"encoder_tokens": list(trace.source_tokens), "decoder_tokens": list(trace.decoder_input_tokens)}
-    maps = {"encoder_attention": encoder, "decoder_attention": decoder, "cross_attention": cross}
-    return model_view(**maps, **sides, html_action="return").data.encode()
+        return getattr(bertviz, view)(**arguments, html_action="return").data.encode()
 
 
 class _Quiet(SimpleHTTPRequestHandler):

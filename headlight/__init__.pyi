@@ -17,7 +17,9 @@ from transformer.interpret.what_if.intervention import Zero as Zero
 from transformer.interpret.what_if.score_without import score_without as score_without
 
 from . import plots as plots
+from .capturing import capture as capture
 from .exercises import check as check
+from .exploring import explore as explore
 from .notebook import Trace as Trace
 from .notebook import Translator as Translator
 from .notebook import load as load

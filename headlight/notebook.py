@@ -1,6 +1,5 @@
 """Traces and translators that show themselves in a notebook: the engine's, with the attention explorer."""
 
-import html
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,27 +8,8 @@ import torch
 import transformer
 from transformer.model.names import AttentionKind
 
+from .exploring import Display
 from .views.attention.explorer_content import explorer_page, select_heads
-
-_HEIGHT = 860  # pixels: all heads and one large map beside each other
-
-
-class Display:
-    """A page that a notebook shows in the cell whose value this is; `page` is its HTML."""
-
-    def __init__(self, page: str, height: int = _HEIGHT):
-        self.page = page
-        self.height = height
-
-    def __repr__(self) -> str:
-        return f"<a page of {len(self.page):,} characters; a notebook shows it>"
-
-    def _repr_html_(self) -> str:
-        """Return the page in a frame that can run its script and reach neither the notebook nor a network."""
-        return (
-            f'<iframe srcdoc="{html.escape(self.page)}" sandbox="allow-scripts allow-downloads" '
-            f'style="width: 100%; height: {self.height}px; border: none" title="Attention explorer"></iframe>'
-        )
 
 
 class Trace(transformer.Trace):

@@ -48,6 +48,8 @@ def add_commands(command: AddCommand) -> None:
         "--site", type=Path, metavar="FOLDER", help="in place of a file: the shipped models as a web site"
     )
     page.add_argument("--text", metavar="SENTENCE", dest="own_text", help="with --live: the sentence to begin with")
+    attention = "in place of the sentence: attention of any model, arrays with the names of hl.explore's arguments"
+    page.add_argument("--attention", type=Path, metavar="FILE.npz", help=attention)
 
 
 def _app(options: argparse.Namespace) -> int:
@@ -89,13 +91,13 @@ def _page(options: argparse.Namespace) -> None:
     if options.site is not None:
         _site(options)
         return
-    if (options.text is not None) == options.live:
-        raise UserError("Give a sentence, or --live.")
+    if [options.text is not None, options.live, options.attention is not None].count(True) != 1:
+        raise UserError("Give a sentence, --live, or --attention.")
     if options.lesson is not None and not options.live:
         raise UserError("--lesson goes with --live.")
     if options.out is None:
         raise UserError("Say by --out which file to write.")
-    page, message = (_live if options.live else _explorer)(options)
+    page, message = (_live if options.live else _maps if options.attention else _explorer)(options)
     write_result(options.out, lambda path: write_atomically(path, page.encode()))
     print(message)
 
@@ -118,6 +120,14 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
         find_replay(options.checkpoint),
         None if options.lesson is None else _lessons_of(options.checkpoint, options.lesson),
     )
+    return page, f"{len(page.encode()) / 1e6:.1f} MB"
+
+
+def _maps(options: argparse.Namespace) -> tuple[str, str]:
+    """Return the page of a file of attention maps, and its size."""
+    from .exploring import explore_file
+
+    page = explore_file(options.attention).page
     return page, f"{len(page.encode()) / 1e6:.1f} MB"
 
 

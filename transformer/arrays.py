@@ -1,8 +1,11 @@
 """NumPy arrays: read-only conversion from tensors, softmax, entropy and cosine."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor  # arrays of other libraries are measured without it
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -11,7 +14,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def to_array(tensor: Tensor) -> np.ndarray:
+def to_array(tensor: "Tensor") -> np.ndarray:
     """Return a tensor's values on the CPU, read-only and contiguous; a tensor that is there already is not copied.
 
     Half precision becomes float32: NumPy has no bfloat16.
@@ -19,14 +22,14 @@ def to_array(tensor: Tensor) -> np.ndarray:
     return read_only(np.ascontiguousarray(widened(tensor.detach()).cpu().numpy()))
 
 
-def to_float64(tensor: Tensor) -> np.ndarray:
+def to_float64(tensor: "Tensor") -> np.ndarray:
     """Return a tensor's values on the CPU in float64."""
     return to_array(tensor).astype(np.float64)
 
 
-def widened(tensor: Tensor) -> Tensor:
+def widened(tensor: "Tensor") -> "Tensor":
     """Return a tensor of half precision in float32, any other as it is: probabilities need the digits."""
-    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
+    return tensor.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else tensor
 
 
 def require_index(name: str, value: int, count: int) -> None:

@@ -7,14 +7,25 @@ engine in the browser.
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transformer.corpus import HeadRoles
 from transformer.interpret.head_patterns import HeadMeasures, Pattern
-from transformer.interpret.trace import Trace
 
+if TYPE_CHECKING:
+    from transformer.corpus import HeadRoles
+    from transformer.interpret.trace import Trace
+
+# Attention weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so
+# that four decimals of what arrives are those of the weight itself.
+STEPS = 50_000
 _TYPES = {"float32": "<f4", "float16": "<f2", "uint16": "<u2", "int32": "<i4"}
+
+
+def to_steps(weights: np.ndarray, steps: float = STEPS) -> np.ndarray:
+    """Return weights as they travel: whole parts of which `steps` are 1, uint16."""
+    return np.rint(weights.astype(np.float64) * steps).astype(np.uint16)
 
 
 def encode_array(values: np.ndarray, dtype: str = "float32") -> dict:
@@ -30,7 +41,7 @@ def encode_matrix(values: np.ndarray) -> dict:
     return encode_array(single, "float16" if is_half else "float32")
 
 
-def translation_facts(trace: Trace) -> dict:
+def translation_facts(trace: "Trace") -> dict:
     """Return the facts of a translation: its text, its tokens, the probability and rank of each output token, and the
     candidates of each step.
     """
@@ -46,7 +57,7 @@ def translation_facts(trace: Trace) -> dict:
     }
 
 
-def trace_facts(trace: Trace, maps: Mapping[str, np.ndarray] | None = None) -> dict:
+def trace_facts(trace: "Trace", maps: Mapping[str, np.ndarray] | None = None) -> dict:
     """Return the facts of a trace: those of the translation, its ids, and the entropy of each step.
 
     maps: attention weights by kind, [layers, heads, queries, keys], all or some of the trace's own.
@@ -78,7 +89,7 @@ def pack_facts(facts: Mapping[str, object], arrays: Mapping[str, np.ndarray]) ->
     return len(text).to_bytes(4, "little") + text + data
 
 
-def pattern_facts(measured: Sequence[HeadMeasures], roles: HeadRoles | None = None) -> dict:
+def pattern_facts(measured: Sequence[HeadMeasures], roles: "HeadRoles | None" = None) -> dict:
     """Return the measures of all heads of a kind, layer by layer; None stands for NaN.
 
     counts: for each pattern that any head could follow, [rows, eligible rows] of each head. labelled: the number of the

@@ -29,6 +29,7 @@ class Words:
     checkpoint: str = ""
     look_for: str = ""
     goal: str = ""
+    made_from: str = ""  # in place of a checkpoint
 
 
 def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str] | None = None) -> str:
@@ -49,7 +50,7 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
         style=style,
         above=_paragraphs(words.goal, _labelled("Sentence", words.source), _labelled("Translation", words.translation)),
         markup=parts.markup,
-        below=_paragraphs(_labelled("What to look for", words.look_for), _made_by(words.checkpoint)),
+        below=_paragraphs(_labelled("What to look for", words.look_for), _made_by(words)),
         data=as_json({"data": data, "choice": choice}),
         script=script,
     )
@@ -101,9 +102,10 @@ def _labelled(label: str, text: str) -> str:
     return f"{label}: {text}" if text else ""
 
 
-def _made_by(checkpoint: str) -> str:
-    model = f"the checkpoint {checkpoint}" if checkpoint else "a trained Transformer"
-    return f"Made by Headlight: every number is computed by {model}. This page works without a network."
+def _made_by(words: Words) -> str:
+    model = f"the checkpoint {words.checkpoint}" if words.checkpoint else "a trained Transformer"
+    made = words.made_from or f"every number is computed by {model}"
+    return f"Made by Headlight: {made}. This page works without a network."
 
 
 def _paragraphs(*texts: str) -> str:

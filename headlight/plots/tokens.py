@@ -14,7 +14,7 @@ NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an em
 CONTINUED = "·"  # before a token that continues a word, where it stands apart from that word
 BLANK = "␣"  # a token, or a part of one, that is nothing but a blank
 _JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
-_NAMED = re.compile(r"<.+>")  # a special token without a glyph, or a byte: "<mask>", "<0xC3>"
+_NAMED = re.compile(r"<.+>|\[[A-Z]+\]")  # a special token without a glyph, or a byte: "<mask>", "<0xC3>", "[SEP]"
 _WORD_ENDS = frozenset({"</s>", "<s>", "<pad>", SPACE})
 
 # The beginning of a token in a sentence: at its start, after a blank, a quotation mark, or between two of one label.

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { sideOf } from "../../headlight/components/attention_explorer/story.js";
 import { Attention, Shown, largestTogether } from "../../headlight/components/attention_explorer/weights.js";
+import { axesText, kindText, kindTitle, sideNames } from "../../headlight/components/attention_explorer/words.js";
 import { exampleFacts } from "./example.js";
 
 const attention = new Attention(exampleFacts());
@@ -93,4 +94,26 @@ test("of a long text heads are small, and the mean of the chosen ones is whole",
   assert.deepEqual([long.smallSize("cross"), [...long.small("cross", HEADS[2])]], [{ rows: 1, columns: 1 }, [7]]);
   assert.ok(long.holds("cross", [HEADS[0], HEADS[2]]) && !long.holds("cross", [HEADS[0]]));
   near(long.sum("cross", [HEADS[0], HEADS[2]]).slice(0, 3), [0, 0.2, 0.4]);
+});
+
+test("another model may have one kind, a causal mask, fewer heads in a layer, and no output tokens", () => {
+  const { id, steps, leastRows, patterns, decoder } = exampleFacts();
+  const own = new Attention({
+    id, steps, leastRows, patterns, sentences: 400, alone: true,
+    encoder: decoder, sourceTokens: ["[CLS]", "▁tu", "s"], decoderInputTokens: [],
+    causal: { encoder: true }, headsPerLayer: { encoder: [1, 2] }, rowSums: { encoder: [0.4, 1] },
+    specials: ["[CLS]"],
+  });
+  const kind = own.kind("encoder"), row = new Shown(own, "encoder", HEADS.slice(0, 1), PLAIN);
+  assert.deepEqual(own.kinds, ["encoder"]);
+  assert.deepEqual(own.looks("encoder").map(({ head }) => head), [HEADS[0], HEADS[2]]);
+  assert.deepEqual(row.tableRows()[2], ["▁tu", "0.5000", "0.5000", "masked", "0.69"]);
+  assert.deepEqual(own.tokens.source.special, [0]);
+  assert.deepEqual([kindTitle(kind), sideNames(kind).keys], ["Masked self-attention", "Keys"]);
+  assert.ok(kindText(kind).endsWith("each column a key; rows add up to 40 % to 100 %."));
+  assert.equal(axesText(kind, "both tokens"), "Rows (queries): tokens. Columns (keys): tokens.");
+  assert.deepEqual(attention.kinds.map((name) => kindTitle(attention.kind(name))), [
+    "Encoder self-attention", "Masked decoder self-attention", "Cross-attention",
+  ]);
+  assert.ok(kindText(attention.kind("cross")).startsWith("To write each word, the model looks at the source. Each"));
 });

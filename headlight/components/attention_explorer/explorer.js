@@ -10,15 +10,14 @@ import { Component, mounted } from "../lib/mount.js";
 import { heightBelow, press } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
-import { KIND_NAMES } from "../lib/words.js";
 import { ExplorerState, findHeads, groupOf, headButton, headRows, inOrder, limitOf } from "./state.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./sides.js";
-import { KINDS } from "./story.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 import {
-  KIND_TEXTS, MEASURES, SHORT_PATTERNS, headsTitle, largestText, limitText, looksTitle, measureText, notes, tileName,
+  MEASURES, SHORT_PATTERNS, headsTitle, kindText, kindTitle, largestText, limitText, looksTitle, measureText, notes,
+  tileName,
 } from "./words.js";
 import { inWords } from "../lib/tokens.js";
 
@@ -59,7 +58,7 @@ class Explorer extends Component {
     closeElsewhere(this.find(".options"), this);
     const title = () => `Weights. ${this.find(".heads_name").textContent}`;
     this.weights = new Table(this.find("details.weights"), title, () => this.shown.tableRows());
-    const kind = () => `Heads: ${KIND_NAMES[this.state.kind]}`;
+    const kind = () => `Heads: ${kindTitle(this.attention.kind(this.state.kind))}`;
     this.heads = new Table(this.find("details.heads"), kind, () => headRows(this.attention, this.state));
   }
 
@@ -149,7 +148,8 @@ class Explorer extends Component {
 
   drawOverview() {
     const { attention, state, grid } = this, { kinds, kind, sort, label, least, scale } = state;
-    const names = kinds === "one" ? [kind] : KINDS, titles = names.map((name) => KIND_NAMES[name]);
+    const names = kinds === "one" ? [kind] : attention.kinds;
+    const titles = names.map((name) => kindTitle(attention.kind(name)));
     const heads = names.flatMap((name) => everyHead(attention.kind(name)));
     const colour = getComputedStyle(this.find(".explorer")).color;
     const title = (at) => (names.length > 1 ? titles[at] : "");
@@ -185,7 +185,7 @@ class Explorer extends Component {
   // Of a long text the weights of other heads come when these are chosen.
   announce(heads) {
     const { attention, state: { kind, together } } = this;
-    this.find(".heads_name").textContent = headsTitle(attention.kind(kind), kind, heads, `${together} of `);
+    this.find(".heads_name").textContent = headsTitle(attention.kind(kind), heads, `${together} of `);
     this.download.hidden = true;
     this.readOut("The weights of this choice are on their way.");
   }
@@ -194,7 +194,7 @@ class Explorer extends Component {
     const { attention, state, shown } = this, { kind, scale, together } = state;
     const full = shown.shareText(scale === "0 to 1" ? shown.most : shown.largest);
     this.write({
-      ".heads_name": headsTitle(attention.kind(kind), kind, heads, apart ? "" : `${together} of `),
+      ".heads_name": headsTitle(attention.kind(kind), heads, apart ? "" : `${together} of `),
       ".scale_legend": `colours from 0 to ${full}`, ".notes": notes(heads.length, state, shown.removed),
     });
     const names = apart
@@ -260,8 +260,10 @@ class Explorer extends Component {
       option.disabled = option.value !== "layer" && !kind.measures[option.value];
     }
     this.find(".clear").disabled = !state.tokens.length && state.heads.length === 1;
-    this.find(".naming").hidden = state.kind === "encoder";
-    this.find(".explanation").textContent = KIND_TEXTS[state.kind];
+    this.find(".naming").hidden = !kind.predicts;
+    for (const each of this.root.querySelectorAll("[data-kind]")) each.hidden = !attention.ofKind[each.dataset.kind];
+    for (const each of ["div.kinds", "label.kinds"]) this.find(each).hidden = attention.kinds.length === 1;
+    this.find(".explanation").textContent = kindText(kind);
     this.find(".papers p").textContent = attention.inputText(state.kind, state.heads);
     this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];

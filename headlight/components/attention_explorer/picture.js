@@ -8,10 +8,9 @@ import { shortened } from "../lib/canvas.js";
 import { HEADS, INK } from "../lib/colours.js";
 import { Geometry, paintHeatmap, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { FEWEST_IN_LINE, ROOM_OF_A_TILE, everyHead, paintHeads, place } from "../lib/thumbnails.js";
-import { KIND_NAMES } from "../lib/words.js";
 import { allHeadsCaption, chosenCaption } from "./picture_caption.js";
 import { cellsOf, strokeLines } from "./views.js";
-import { tileName } from "./words.js";
+import { kindTitle, tileName } from "./words.js";
 
 const CELL = 34, NAMES = 60; // pixels of a map's cell, and for the names of layers
 const LABELS = 110, APART = 320, ROW = 26; // of the lines
@@ -38,10 +37,10 @@ export function chosenFigure({ attention, state, shown, each, title }) {
 // All heads of some kinds, laid out at a width of the picture's own: groups as lib/thumbnails.js has them.
 export function allHeadsFigure({ attention, state, groups }) {
   const names = groups.map(({ name }) => name);
-  const count = names.reduce((sum, name) => sum + unmasked(attention.kind(name), name), 0);
+  const count = names.reduce((sum, name) => sum + unmasked(attention.kind(name)), 0);
   return {
     name: "all_heads",
-    label: `All heads: ${names.map((name) => KIND_NAMES[name]).join(", ")}`,
+    label: `All heads: ${names.map((name) => kindTitle(attention.kind(name))).join(", ")}`,
     caption: allHeadsCaption(attention, state, groups),
     drawing: () => overview(groups),
     table: count > MOST_ROWS || !attention.isWhole ? undefined : () => weightsTable(attention, names),
@@ -59,8 +58,8 @@ function shownValues(one) {
   return one.rows.map((_, row) => one.columns.map((_, column) => value(row, column)));
 }
 
-function unmasked({ layers, heads, queries, keys }, name) {
-  return layers * heads * (name === "decoder" ? (queries * (queries + 1)) / 2 : queries * keys);
+function unmasked({ layers, heads, queries, keys, causal }) {
+  return layers * heads * (causal ? (queries * (queries + 1)) / 2 : queries * keys);
 }
 
 // The same columns as the table of a trace in Python, `to_frame`: places, layers and heads count from 0.
@@ -71,7 +70,7 @@ function weightsTable(attention, names) {
     return everyHead(kind).flatMap(({ layer, head }) => {
       const weights = attention.small(name, { layer, head }), cells = [];
       for (let row = 0; row < kind.queries; row++) {
-        const last = name === "decoder" ? row + 1 : kind.keys; // what comes later is masked
+        const last = kind.causal ? row + 1 : kind.keys; // what comes later is masked
         for (let column = 0; column < last; column++) {
           const tokens = [queries[row], outputs?.[row] ?? "", keys[column]];
           cells.push([name, layer, head, row, column, ...tokens, weights[row * kind.keys + column] / attention.steps]);
@@ -97,8 +96,9 @@ function filesOf(attention, name) {
 }
 
 function tokensOf(attention, name) {
-  const { queries, keys } = attention.sides(name, "input token"), { predicted } = attention.tokens;
-  return { queries: queries.tokens, keys: keys.tokens, outputs: name === "encoder" ? undefined : predicted.tokens };
+  const { queries, keys } = attention.sides(name, "input token");
+  const outputs = attention.kind(name).predicts ? attention.tokens.predicted.tokens : undefined;
+  return { queries: queries.tokens, keys: keys.tokens, outputs };
 }
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.

@@ -1,14 +1,13 @@
 // Captions of the explorer's pictures: heads, axes, colours, and what was left out.
 
-import { KIND_NAMES } from "../lib/words.js";
 import { limitOf } from "./state.js";
-import { axesText, isSmallestFirst, limitText, measureText, notes, tileName } from "./words.js";
+import { axesText, isSmallestFirst, kindTitle, limitText, measureText, notes, tileName } from "./words.js";
 
 const MOST_NAMED = 12; // heads by their number
 
 // Of the chosen heads: `shown` as the explorer shows it; `each`, where they are drawn as lines, those drawn apart.
 export function chosenCaption(attention, state, shown, each) {
-  const { kind, rows, scale, tokens, together } = state, { heads } = shown, apart = each?.length > 1;
+  const { rows, scale, tokens, together } = state, { heads, kind } = shown, apart = each?.length > 1;
   const own = scale === "0 to 1" ? "1" : "its head's largest weight";
   const full = scale === "0 to 1" ? `${shown.most}` : `${shown.largest.toFixed(2)}, the largest weight here`;
   return [
@@ -24,6 +23,7 @@ export function chosenCaption(attention, state, shown, each) {
 
 // Of all heads of some kinds: groups as lib/thumbnails.js has them.
 export function allHeadsCaption(attention, { kind, rows, scale, sort, label, least }, groups) {
+  const kinds = groups.map(({ name }) => attention.kind(name)), titles = kinds.map(kindTitle);
   const isSorted = groups.some(({ sorted }) => sorted), limit = limitOf(attention, kind, { sort, least });
   const some = groups.every(({ sorted }) => sorted) ? "" : ", where a kind has it";
   const order = `sorted by ${sort}${some}, from the ${isSmallestFirst(sort) ? "smallest" : "largest"}`;
@@ -32,11 +32,11 @@ export function allHeadsCaption(attention, { kind, rows, scale, sort, label, lea
     limit !== null && `with ${sort} ${limitText(sort)} ${measureText(sort, limit)}`,
   ].filter(Boolean).join(" and ");
   return [
-    `All heads, ${groups.map(({ name }) => KIND_NAMES[name]).join(", ")}:`,
+    `All heads, ${titles.join(", ")}:`,
     `${isSorted ? order : "layers from top to bottom, heads from left to right"}.`,
     `Colours from 0 to ${scale === "0 to 1" ? "1" : "each head's largest weight"}. Below a head:`,
     `${isSorted ? `layer.head, ${sort}, and ` : ""}its pattern, where it has one.`,
-    ...groups.map(({ name }) => (groups.length > 1 ? `${KIND_NAMES[name]}: ` : "") + axesText(name, rows)),
+    ...kinds.map((each, at) => (kinds.length > 1 ? `${titles[at]}: ` : "") + axesText(each, rows)),
     groups.some(({ members }) => members.some(({ faint }) => faint)) && `Faint: heads that are not ${filter}.`,
     exactness(attention),
   ].filter(Boolean).join(" ");

@@ -3,7 +3,7 @@
 
 import { element, isShortcut, shortened, tint, withMore } from "../lib/canvas.js";
 import { spoken } from "../lib/tokens.js";
-import { stepTitle } from "./words.js";
+import { sideNames, stepTitle } from "./words.js";
 
 // The chosen tokens as they are numbered on the side that is shown.
 export function chosenIndexes(shown, state) {
@@ -88,10 +88,7 @@ export class BothSides {
   }
 
   fill(shown, every = 1) {
-    const names = {
-      queries: `Queries (${shown.name === "encoder" ? "source" : "target"})`,
-      keys: `Keys (${shown.name === "decoder" ? "target" : "source"})`,
-    };
+    const names = sideNames(shown.kind);
     for (const list of this.lists) {
       list.fill(shown.side(list.side), every);
       list.place.setAttribute("aria-label", names[list.side]);

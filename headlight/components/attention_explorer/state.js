@@ -49,8 +49,8 @@ export class ExplorerState {
   }
 
   // The chosen heads that a model of this size has, else its first.
-  headsWithin({ layers, heads }) {
-    const within = this.heads.filter((each) => each.layer < layers && each.head < heads);
+  headsWithin({ layers, heads, perLayer }) {
+    const within = this.heads.filter(({ layer, head }) => layer < layers && head < (perLayer?.[layer] ?? heads));
     return within.length ? within : [{ kind: this.kind, layer: 0, head: 0 }];
   }
 
@@ -94,7 +94,8 @@ export class ExplorerState {
 export function findHeads(attention, name, { label, sort, least }) {
   const kind = attention.kind(name), values = kind.measures[sort], atMost = isSmallestFirst(sort);
   const limit = limitOf(attention, name, { sort, least });
-  const members = everyHead(kind).map((each, number) => {
+  const members = everyHead(kind).map((each) => {
+    const number = each.layer * kind.heads + each.head;
     const value = values ? values[number] : null, own = kind.labels[number];
     const fits = limit === null || (value !== null && (atMost ? value <= limit : value >= limit));
     return { ...each, value, label: own, fits: fits && (label === "all" || (own ?? "none") === label) };
@@ -106,8 +107,8 @@ export function findHeads(attention, name, { label, sort, least }) {
 
 // The heads of a kind as lib/thumbnails.js has a group of them.
 export function groupOf(attention, name, state) {
-  const { layers, heads, measures } = attention.kind(name), sorted = state.sort in measures;
-  const shape = { ...attention.smallSize(name), causal: name === "decoder" };
+  const { layers, heads, measures, causal } = attention.kind(name), sorted = state.sort in measures;
+  const shape = { ...attention.smallSize(name), causal };
   const members = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
   const patternOf = ({ label }) => (label ? SHORT_PATTERNS[label].split(" ") : [""]); // a word a line
   const captions = (sorted ? 2 : 0) + Math.max(1, ...members.map((head) => patternOf(head).length));

@@ -1,5 +1,6 @@
 // Facts of a sentence as the explorer draws them: words, measures of heads, heads worth a look.
 
+import { everyHead } from "../lib/thumbnails.js";
 import { SPECIAL_TOKENS, isLanguage, isMarks } from "../lib/tokens.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
@@ -7,14 +8,18 @@ const SPACE = "▁", WITHIN_WORDS = /^[-'’]+$/; // punctuation that may stand 
 const LOOKS = 3; // heads worth a look
 
 // A kind of attention: its size, and of each head, layer by layer, its pattern and measures; with the heads worth a
-// look.
+// look. causal: no query reads a key after it; perLayer: the heads of each layer, where layers differ; alone: the model
+// has no other kind; predicts: each row has an output token.
 export function kindOf(facts, name) {
   const { source, fed } = { source: facts.sourceTokens.length, fed: facts.decoderInputTokens.length };
   const [layers, heads, ...small] = facts[name].shape, pattern = facts.patterns[name];
   return {
-    layers, heads, queries: name === "encoder" ? source : fed, keys: name === "decoder" ? fed : source,
+    name, causal: facts.causal?.[name] ?? name === "decoder", perLayer: facts.headsPerLayer?.[name],
+    alone: facts.alone ?? false, predicts: name !== "encoder" && Boolean(facts.targetTokens),
+    sums: facts.rowSums?.[name], layers, heads,
+    queries: name === "encoder" ? source : fed, keys: name === "decoder" ? fed : source,
     small, weights: facts[name].weights, ...pattern, measures: measuresOf(pattern, facts.leastRows),
-    looks: looksOf(pattern, heads),
+    looks: looksOf(pattern, heads, facts.headsPerLayer?.[name]),
   };
 }
 
@@ -27,8 +32,9 @@ function measuresOf({ confidence, entropy, counts }, leastRows) {
 }
 
 // The heads with a pattern to look at first, as unlike as can be: of each label the most confident, then the rest.
-function looksOf({ labels, confidence }, heads) {
-  const labelled = labels.flatMap((label, at) => (label ? [at] : []));
+function looksOf({ labels, confidence }, heads, perLayer) {
+  const all = everyHead({ layers: labels.length / heads, heads, perLayer });
+  const labelled = all.map(({ layer, head }) => layer * heads + head).filter((at) => labels[at]);
   const sorted = labelled.sort((one, other) => confidence[other] - confidence[one]);
   const isFirst = (at) => sorted.find((each) => labels[each] === labels[at]) === at;
   const looks = [...sorted.filter(isFirst), ...sorted.filter((at) => !isFirst(at))].slice(0, LOOKS);
@@ -37,19 +43,17 @@ function looksOf({ labels, confidence }, heads) {
 
 // The tokens of a side, the positions of the special ones and of all without content, and for each token the number of
 // its word.
-export function sideOf(tokens) {
+export function sideOf(tokens, specials = SPECIAL_TOKENS) {
   let word = -1;
+  const isSpecial = (token) => specials.includes(token), startsWord = (before, token) => {
+    // A word begins after a blank, at a special token, and between letters and marks.
+    if (token.startsWith(SPACE) || isSpecial(before) || isSpecial(token)) return true;
+    return before !== SPACE && isMark(before) !== isMark(token);
+  };
   const words = tokens.map((token, at) => (word += at === 0 || startsWord(tokens[at - 1], token) ? 1 : 0));
   const places = (fits) => tokens.flatMap((token, at) => (fits(token) ? [at] : []));
   const isEmpty = (token) => isSpecial(token) || isLanguage(token) || isMarks(token);
   return { tokens, special: places(isSpecial), empty: places(isEmpty), words };
 }
 
-const isSpecial = (token) => SPECIAL_TOKENS.includes(token);
 const isMark = (token) => isMarks(token) && !WITHIN_WORDS.test(token);
-
-// A word begins after a blank, at a special token, and between letters and marks.
-function startsWord(before, token) {
-  if (token.startsWith(SPACE) || isSpecial(before) || isSpecial(token)) return true;
-  return before !== SPACE && isMark(before) !== isMark(token);
-}

@@ -15,12 +15,15 @@ export class Attention {
   // facts: { id, steps, sourceTokens, decoderInputTokens, targetTokens, leastRows, patterns, sentences }
   // (headlight/views/attention/explorer_content.py), and for each kind its weights as parts of `steps`, { shape:
   // [layers, heads, queries, keys], weights }. Of a long text each head is small, and `mean` the map of the `chosen`
-  // heads.
+  // heads. Attention of any model (headlight/views/attention/maps_content.py) may have some of the kinds alone, no
+  // `targetTokens`, and besides `causal`, `headsPerLayer`, `rowSums` of each kind, `specials` and `alone`.
   constructor(facts) {
-    const { sourceTokens, decoderInputTokens, targetTokens } = facts;
+    const { sourceTokens, decoderInputTokens, targetTokens, specials } = facts;
     Object.assign(this, { facts, id: facts.id, steps: facts.steps });
-    this.tokens = { source: sideOf(sourceTokens), fed: sideOf(decoderInputTokens), predicted: sideOf(targetTokens) };
-    this.ofKind = Object.fromEntries(KINDS.map((name) => [name, kindOf(facts, name)]));
+    const [source, fed] = [sourceTokens, decoderInputTokens].map((tokens) => sideOf(tokens, specials));
+    this.tokens = { source, fed, predicted: targetTokens ? sideOf(targetTokens, specials) : fed };
+    this.kinds = KINDS.filter((name) => facts[name]);
+    this.ofKind = Object.fromEntries(this.kinds.map((name) => [name, kindOf(facts, name)]));
   }
 
   kind(name) {
@@ -72,7 +75,8 @@ export class Attention {
     const label = labels[at];
     const [rows, eligible] = counts[label]?.[at] ?? [];
     return {
-      kind: name, layer, head, label, rows, eligible, labelled: labelled[at], sentences: this.facts.sentences,
+      kind: this.kind(name), layer, head, label, rows, eligible, labelled: labelled[at],
+      sentences: this.facts.sentences,
       share: measures[label]?.[at], confidence: measures.confidence?.[at], entropy: measures.entropy?.[at],
     };
   }
@@ -97,19 +101,20 @@ export class Attention {
 // rows of the decoder with what they were `fed` and `predict`.
 export class Shown {
   constructor(attention, name, heads, { rows, words, specials, top, together }) {
-    Object.assign(this, { attention, name, heads });
+    const kind = attention.kind(name);
+    Object.assign(this, { attention, name, heads, kind });
     const sides = attention.sides(name, rows);
     const isRenormalised = specials === "renormalised" || specials === CONTENT;
     this.rows = grouped(sides.queries, words, specials === CONTENT ? "shown" : specials); // the rows all stay
     this.columns = grouped(sides.keys, words, specials);
-    if (name === "decoder") { // without rows that have nothing left to read
+    if (kind.causal) { // without rows that have nothing left to read
       this.rows = this.rows.filter(({ positions }) => this.columns[0]?.positions[0] <= positions.at(-1));
     }
-    if (name !== "encoder") this.nameSteps(rows === "both tokens");
+    if (kind.predicts) this.nameSteps(rows === "both tokens");
     this.most = together === "sum" ? heads.length : 1; // what a row can sum to
     // A weight of the model itself is exact to four decimals.
     this.digits = heads.length > 1 || words === "words" || isRenormalised ? 3 : 4;
-    this.values = this.merged(attention.sum(name, heads), attention.kind(name).keys);
+    this.values = this.merged(attention.sum(name, heads), kind.keys);
     if (isRenormalised) this.renormalise();
     this.inTop = top < 100 ? largestTogether(this.values, this.columns.length, top / 100) : null;
   }
@@ -167,7 +172,7 @@ export class Shown {
   }
 
   isMasked(row, column) {
-    return this.name === "decoder" && this.columns[column].positions[0] > this.rows[row].positions.at(-1);
+    return this.kind.causal && this.columns[column].positions[0] > this.rows[row].positions.at(-1);
   }
 
   isShown(row, column) {

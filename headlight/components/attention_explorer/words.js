@@ -5,12 +5,33 @@ import {
   KIND_NAMES, PATTERN_PLACES, grouped, headName, percent, pluralize, quoted, sentenceCase,
 } from "../lib/words.js";
 
-const ROWS = "Each row is a query, each column a key; a row adds up to 100 %.";
-export const KIND_TEXTS = {
-  encoder: `Every source word looks at the whole source. ${ROWS}`,
-  decoder: `Every new word looks back at the words before it; later ones stay blank. ${ROWS}`,
-  cross: `To write each word, the model looks at the source. ${ROWS}`,
+const KIND_TEXTS = {
+  encoder: "Every source word looks at the whole source.",
+  decoder: "Every new word looks back at the words before it; later ones stay blank.",
+  cross: "To write each word, the model looks at the source.",
 };
+const ROUNDING = 0.01; // of the sum of a row in half precision
+
+// A kind of attention, and what its rows sum to. sums: the least and the largest sum of a row of another model's maps.
+export function kindText({ name, causal, sums }) {
+  const looks = causal ? "Every token looks at itself and the tokens before it; later ones stay blank."
+    : `The tokens look at ${name === "cross" ? "those of the source" : "one another"}.`;
+  const isWhole = !sums || sums.every((sum) => Math.abs(sum - 1) < ROUNDING);
+  const added = isWhole ? "a row adds up to 100 %" : `rows add up to ${[...new Set(sums.map(percent))].join(" to ")}`;
+  return `${sums ? looks : KIND_TEXTS[name]} Each row is a query, each column a key; ${added}.`;
+}
+
+// A model with one kind of attention has neither an encoder nor a decoder; some decoders are not masked.
+export function kindTitle({ name, causal, alone }) {
+  if (name === "cross") return KIND_NAMES.cross;
+  if (alone) return causal ? "Masked self-attention" : "Self-attention";
+  return name === "decoder" && !causal ? "Decoder self-attention" : KIND_NAMES[name];
+}
+
+export function sideNames({ name, alone }) {
+  const of = (isSource) => (alone && name !== "cross" ? "" : ` (${isSource ? "source" : "target"})`);
+  return { queries: `Queries${of(name === "encoder")}`, keys: `Keys${of(name !== "decoder")}` };
+}
 
 // For a thumbnail, a word per line.
 export const SHORT_PATTERNS = {
@@ -32,6 +53,11 @@ export function measureText(measure, value) {
 // A head in the grid and in a legend.
 export const tileName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
+// Of another model the first token counts as the beginning, be it a word or a part of an image.
+const placeOf = (label, { sums }) => {
+  return sums && label === "beginning of sentence" ? "the first token" : PATTERN_PLACES[label];
+};
+
 const labelledText = (labelled, sentences) => {
   if (labelled === null) return "";
   return ` It does so ${percent(labelled / sentences)} of the time over ${pluralize(sentences, "sentence pair")}.`;
@@ -40,9 +66,9 @@ const labelledText = (labelled, sentences) => {
 // A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null.
 export function headText({ kind, layer, head, label, share, labelled, sentences, confidence, entropy }) {
   const often = label ? labelledText(labelled, sentences) : "";
-  const seen = label && `${measureText(label, share)} of rows look at ${PATTERN_PLACES[label]}`;
+  const seen = label && `${measureText(label, share)} of rows look at ${placeOf(label, kind)}`;
   return (
-    `${KIND_NAMES[kind]}, ${headName({ layer, head })}: ${seen ?? "no clear pattern"}.${often} Confidence ` +
+    `${kindTitle(kind)}, ${headName({ layer, head })}: ${seen ?? "no clear pattern"}.${often} Confidence ` +
     `${measureText("confidence", confidence)}, entropy ${measureText("entropy", entropy)}.`
   );
 }
@@ -50,9 +76,9 @@ export function headText({ kind, layer, head, label, share, labelled, sentences,
 export const looksTitle = (count) => `${["A head", "Two heads", "Three heads"][count - 1] ?? "No head"} worth a look`;
 
 // A head worth a look. rows: those of the `eligible` ones that follow its label.
-export function lookText({ layer, head, label, rows, eligible, labelled, sentences }) {
+export function lookText({ kind, layer, head, label, rows, eligible, labelled, sentences }) {
   const name = sentenceCase(headName({ layer, head }));
-  const seen = `${name} looks at ${PATTERN_PLACES[label]} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
+  const seen = `${name} looks at ${placeOf(label, kind)} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
   return seen + labelledText(labelled, sentences);
 }
 
@@ -63,8 +89,8 @@ export const inputText = (input, output) => (
 );
 
 // The name of several heads of a kind of this size; how: "mean of ", "sum of ", or nothing where each is drawn apart.
-export function headsTitle({ layers, heads: each }, name, heads, how) {
-  const [{ layer, head }] = heads, title = KIND_NAMES[name];
+export function headsTitle(kind, heads, how) {
+  const [{ layer, head }] = heads, { layers, heads: each } = kind, title = kindTitle(kind);
   if (heads.length === 1) return `${title}: ${headName({ layer, head })}`;
   if (heads.length === layers * each) return `${title}: ${how}all ${heads.length} heads`;
   if (heads.length === each && heads.every((one) => one.layer === layer)) {
@@ -112,10 +138,11 @@ const namesOf = (tokens) => tokens.map(({ text }) => quoted(text)).join(", ");
 export const largestText = (cell) => `${cell} ${invite("Hover over cells, tokens and heads; click to keep one.")}`;
 
 // down, across: the names of the sides.
-export function axesText(name, rows, down = "Rows", across = "Columns") {
-  const steps = `decoder steps, labelled by ${rows === "both tokens" ? "input → output token" : rows}`;
-  const keys = name === "decoder" ? "decoder input tokens" : "source tokens";
-  return `${down} (queries): ${name === "encoder" ? "source tokens" : steps}. ${across} (keys): ${keys}.`;
+export function axesText({ name, alone, predicts }, rows, down = "Rows", across = "Columns") {
+  const named = rows === "both tokens" ? "input → output token" : rows, source = alone ? "tokens" : "source tokens";
+  const steps = predicts ? `decoder steps, labelled by ${named}` : "decoder input tokens";
+  const keys = name === "decoder" ? "decoder input tokens" : source;
+  return `${down} (queries): ${name === "encoder" ? source : steps}. ${across} (keys): ${keys}.`;
 }
 
 // The changes to the weights of so many heads, one sentence each; nothing where they are the model's own.

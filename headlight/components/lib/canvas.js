@@ -207,10 +207,12 @@ export class Raster {
   }
 
   of(colourOf) {
+    const { data } = this.image;
     for (let row = 0, at = 0; row < this.rows; row++) {
       for (let column = 0; column < this.columns; column++, at += 4) {
-        const [red, green, blue_, opaque] = colourOf(row, column);
-        this.image.data.set([red, green, blue_, 255 * opaque], at);
+        const colour = colourOf(row, column);
+        for (let part = 0; part < 3; part++) data[at + part] = colour[part];
+        data[at + 3] = 255 * colour[3];
       }
     }
     this.pen.putImageData(this.image, 0, 0);

@@ -14,8 +14,10 @@ export const FEWEST_IN_LINE = 6; // tiles that are sorted
 const FAINT = 0.3; // how opaque what does not fit is
 export const ROOM_OF_A_TILE = LARGEST + GAP; // pixels across that let it be as large as it gets
 
-export function everyHead({ layers, heads }) {
-  return Array.from({ length: layers * heads }, (_, at) => ({ layer: Math.floor(at / heads), head: at % heads }));
+// perLayer: the heads of each layer, where it has fewer than `heads`.
+export function everyHead({ layers, heads, perLayer }) {
+  const all = Array.from({ length: layers * heads }, (_, at) => ({ layer: Math.floor(at / heads), head: at % heads }));
+  return perLayer ? all.filter(({ layer, head }) => head < perLayer[layer]) : all;
 }
 
 // A thumbnail's height for this width: long maps are not let grow beyond their square, nor wide ones vanish.
@@ -76,9 +78,11 @@ export function arrange({ layers, heads, rows, columns, members, sorted, caption
   const down = high + (wide < LEAST_CAPTIONED ? 0 : captions * CAPTION) + GAP;
   const line = sorted ? Math.max(1, Math.floor((width - left) / across)) : heads;
   const first = sorted ? top : top + HEAD_NAME;
-  const tiles = members.map((head, at) => ({
-    ...head, heads: [head], x: left + (at % line) * across, y: first + Math.floor(at / line) * down, wide, high, line,
-  }));
+  const tiles = members.map((head, number) => {
+    const at = sorted ? number : head.layer * heads + head.head;
+    const x = left + (at % line) * across, y = first + Math.floor(at / line) * down;
+    return { ...head, heads: [head], x, y, wide, high, line };
+  });
   const names = [];
   for (let head = 0; head < heads && !sorted; head++) {
     const text = head || wide < LEAST_NAMED ? head + 1 : "head 1", x = left + head * across;
@@ -90,7 +94,7 @@ export function arrange({ layers, heads, rows, columns, members, sorted, caption
     const ofLayer = members.filter((each) => each.layer === layer);
     names.push({ text, heads: ofLayer, x: 0, y, wide: LAYER_NAME - 4, high: 16, align: "left" });
   }
-  return { tiles, names, bottom: first + Math.ceil(members.length / line) * down };
+  return { tiles, names, bottom: first + Math.ceil(sorted ? members.length / line : layers) * down };
 }
 
 // All groups below one another: their tiles and names, and where titles and captions stand {text, x, y}.

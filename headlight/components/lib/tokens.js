@@ -11,7 +11,7 @@ const JOINTS = [" | ", " → "]; // within a label of two tokens; no token has a
 // Of Marian and M2M-100, of NLLB and mBART.
 const LANGUAGE = /^(?:>>.*<<|__[\p{L}\p{N}_]+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3})$/u;
 const SPECIAL_IN_SENTENCE = /(?<![^\s“|])(?:<\/s>|<s>|<pad>|<unk>)(?![^\s”|.,:;])/g;
-const NAMED = /^<.+>$/; // a special token without a glyph, or a byte: "<mask>", "<0xC3>"
+const NAMED = /^(?:<.+>|\[[A-Z]+\])$/; // a special token without a glyph, or a byte: "<mask>", "<0xC3>", "[SEP]"
 const MARKS = new Set(".,!?;:…«»„“”\"'()-"); // as in transformer/interpret/head_patterns.py
 export const SPECIAL_TOKENS = ["<s>", "</s>", "<pad>"]; // as in transformer/interpret/trace.py
 const ENDS_A_WORD = new Set([...SPECIAL_TOKENS, SPACE]);

@@ -1,11 +1,13 @@
 // A component alone on a page of its own: it is given the data that the page brings along, and reports to nobody.
 
+import { bytes } from "../lib/format.js";
+
 // Bytes travel as base64 in an object of this one name (see standalone.py).
 const BYTES = "base64 bytes";
 
 function revived(_, value) {
   const text = value?.[BYTES];
-  return text === undefined ? value : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return text === undefined ? value : bytes(text);
 }
 
 // Hand on a choice, in place of an address, when the component requests it.

@@ -6,7 +6,7 @@ import { tintOf } from "../lib/canvas.js";
 import { CHANGED, FRAME, INK, PAPER, WEIGHT, asText } from "../lib/colours.js";
 import { chipText, isSpecial } from "../lib/tokens.js";
 import { curve, linesOf, opacityOf, shareOf, widthOf as thicknessOf } from "./geometry.js";
-import { below, doubtText, shareText } from "./words.js";
+import { doubtText, shareText } from "./words.js";
 
 const LETTERS = 16, NOTES = 12; // sizes of letters in tokens, and below them
 const HIGH = 30, APART = 190, PAD = 8, GAP = 8, LINE = 16; // pixels
@@ -34,7 +34,7 @@ export function drawing(data, measure = widthOf) {
 
 // Below an output token: its probability, and the other candidate where the model was in doubt.
 function notesOf(data, at) {
-  if (!below(data, at).chance) return [];
+  if (data.below !== "output") return [];
   return [shareText(data.probabilities[at]), ...(data.doubts[at] ? [doubtText(data.doubts[at])] : [])];
 }
 

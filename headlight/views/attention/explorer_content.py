@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from headlight.app.facts import pack_facts, pattern_facts
+from headlight.app.facts import STEPS, pack_facts, pattern_facts, to_steps
 from headlight.app.selection import Selection
 from headlight.components.standalone import Words, standalone
 from headlight.plots.names import KIND_NAMES, ROW_LABELS
@@ -20,10 +20,6 @@ from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 KINDS = tuple(KIND_NAMES)
-
-# Weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so that four
-# decimals of what arrives are those of the weight itself.
-STEPS = 50_000
 
 # Choices that the address may name besides the selection, the default first. The browser keeps all others.
 OPTIONS = {
@@ -58,11 +54,6 @@ def describe_sinks(trace: Trace) -> str:
         f"{percent(share)} of this model’s cross-attention here rests on the end, language tags and punctuation: under "
         "Options, Special tokens, “content only” shows the rest."
     )
-
-
-def to_steps(weights: np.ndarray) -> np.ndarray:
-    """Return weights as they travel: whole parts of which STEPS are 1, uint16."""
-    return np.rint(weights.astype(np.float64) * STEPS).astype(np.uint16)
 
 
 def explorer_facts(trace: Trace, maps: Mapping[str, np.ndarray], roles: HeadRoles | None) -> dict:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from headlight.app.facts import pack_facts
+from headlight.app.facts import pack_facts, to_steps
 from headlight.app.selection import Selection
 from headlight.plots.limits import MOST_BYTES, block_for, pooled, sizes
 from transformer.corpus import HeadRoles
 from transformer.interpret.trace import Trace
 
-from .explorer_content import KINDS, explorer_facts, to_steps
+from .explorer_content import KINDS, explorer_facts
 
 _SIDE = 64  # squares of a thumbnail, which a browser draws with no more dots than about that
 

@@ -6,8 +6,8 @@ from support.pages import VIEWS, open_address, page_text, unpack_facts
 from support.t5 import NAME, TEXT, write_summarizer
 
 from headlight.app import results
+from headlight.app.facts import STEPS
 from headlight.app.selection import Selection
-from headlight.views.attention.explorer_content import STEPS
 from headlight.views.attention.long_explorer import LongExplorer, long_words
 from transformer.interpret.trace import Trace
 from transformer.model.head_ref import HeadRef

@@ -7,7 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import components, open_page, payload, unpack_facts
 
-from headlight.views.attention.explorer_content import KINDS, STEPS, describe_sinks, explorer_blob
+from headlight.app.facts import STEPS
+from headlight.views.attention.explorer_content import KINDS, describe_sinks, explorer_blob
 from transformer.corpus.head_roles import load_roles, plainest_head
 from transformer.interpret.head_patterns import measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
