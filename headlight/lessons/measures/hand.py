@@ -18,6 +18,7 @@ from transformer.interpret.attention_block import Stages, compute_stages
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import keys_of
 
+from .alignment import needed_keys
 from .wording import MOST_OPTIONS, NEAR, head_names, lead, readable
 
 SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
@@ -200,9 +201,10 @@ def best_key(run: Run, kind: str) -> Answer:
     weights = np.asarray(stages.weights[0, head], dtype=np.float64)
     tokens = readable(keys_of(trace, kind))
     words = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)
-    row = _plainest_row(
-        weights, [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
-    )
+    eligible = [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
+    if kind == "cross":  # a row that looks at the source word of the word that it writes
+        eligible = list(eligible & (needed_keys(run) == weights.argmax(1)))
+    row = _plainest_row(weights, eligible)
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
     if len({tokens[key] for key in ranked}) < len(ranked):
