@@ -307,10 +307,10 @@ def _open_choice(run: Run) -> _Choice:
         second, third = (float(trace.candidate_probabilities[step, at]) for at in apart[:2])
         if second >= max(LEAST_SECOND, PLAINLY * third):
             choices.append((step != hardest, second, step, apart[0]))
-    for *_, step, second in sorted(choices, reverse=True):
-        third = (at for at in _looking_apart(trace, step)[1:] if _forced_word(run, trace, step, at))
-        if _forced_word(run, trace, step, second) and next(third, None):
-            return _Choice(trace, step, second)
+    for *_, step, at_second in sorted(choices, reverse=True):
+        others = (at for at in _looking_apart(trace, step)[1:] if _forced_word(run, trace, step, at))
+        if _forced_word(run, trace, step, at_second) and next(others, None):
+            return _Choice(trace, step, at_second)
     raise Undecided("At no step of this translation is one word plainly the second.")
 
 

@@ -11,8 +11,10 @@ from headlight.plots.names import one_head_name, part_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from headlight.views.attention import why_content
 from headlight.views.attention.why_content import Cell
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.score_parts import BIASES, ScoreParts
-from transformer.interpret.trace import keys_of
+from transformer.interpret.trace import Trace, keys_of
+from transformer.interpret.what_if.intervention import Zero
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
@@ -22,12 +24,17 @@ NEAR_SCORE = 0.2  # between two sums of products: less does not decide
 ALIKE, NEAR_ALIKE = 0.05, 0.01  # between a predicted score and that of the run, and between this and the limit
 
 
-def _cell_of(run: Run) -> tuple[Cell, ScoreParts, dict[str, Any]]:
-    """Return the cell that a lesson is about, the parts of its lead over the runner-up, and names for its texts."""
+def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]:
+    """Return the cell that a lesson is about, the parts of its lead over the runner-up, and names for its texts.
+
+    rank: 2 for another row, that of the greatest weight on another word.
+    """
     trace = run.trace
     layer, number = results.default_head(run.request, "cross")
     head = HeadRef(AttentionKind.CROSS, layer, number)
     query = why_content.default_query(trace, head)
+    if rank > 1:
+        query = _other_row(trace, head, query)
     key, *others = why_content.keys_by_weight(trace, head, query)
     weights = why_content.weights_of(trace, head)[query]
     if not others or weights[key] - weights[others[0]] < NEAR:
@@ -38,13 +45,25 @@ def _cell_of(run: Run) -> tuple[Cell, ScoreParts, dict[str, Any]]:
     return Cell(head, query, key, others[0]), what_if.parts_of_score(run.request, head, query, key, others[0]), names
 
 
+def _other_row(trace: Trace, head: HeadRef, row: int) -> int:
+    """Return the row with the greatest weight on a word that another row does not look at. Raises Undecided."""
+    weights = why_content.weights_of(trace, head) * list(map(is_word, trace.source_tokens))
+    weights[weights.argmax(axis=1) == weights[row].argmax()] = 0
+    weights[[not is_word(token) for token in trace.target_tokens]] = 0
+    if weights.max() == 0:
+        raise Undecided("This head looks at one word only here.")
+    return int(weights.max(axis=1).argmax())
+
+
 @measure
-def part_of_lead(run: Run, side: str) -> Answer:
+def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
     """Ask which part of the "query" or the "key" makes the largest share of the lead of the key that a head reads.
+
+    rank: 2 for another row of the same head.
 
     names: cell_head, head_name, row, key and against, word, read, other.
     """
-    _, parts, names = _cell_of(run)
+    _, parts, names = _cell_of(run, rank)
     grouped = parts.grouped()
     streams, axis = (grouped.query_parts, 1) if side == "query" else (grouped.key_parts, 0)
     sums = {part: float(total) for part, total in zip(streams, grouped.products.sum(axis=axis), strict=True)}
@@ -80,9 +99,11 @@ def needed_head(run: Run) -> Answer:
     names: as `part_of_lead`, and removed (that head).
     """
     cell, parts, names = _cell_of(run)
-    at = cell.head, cell.query, cell.key, cell.against
-    heads = why_content.writers(parts)[:MOST_OPTIONS]
-    falls = {head: parts.score - what_if.score_of_run_without(run.request, *at, head) for head in heads}
+    heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[HeadRef, float]()
+    for head in heads:
+        under = what_if.same_target_trace(run.request, (Zero.of(head),))
+        row = np.maximum(why_content.weights_of(under, cell.head)[cell.query], np.finfo(np.float32).tiny)
+        falls[head] = parts.score - float(np.log(row[cell.key] / row[cell.against]))
     best, *others = sorted(falls, key=lambda head: -falls[head])
     if not others or falls[best] < NEAR_SCORE or falls[best] - falls[others[0]] < NEAR_SCORE:
         raise Undecided("No single head that wrote before is needed plainly more than all others here.")

@@ -86,7 +86,7 @@ def is_a_form(one: str, other: str) -> bool:
     Two spellings of a name are such forms, too: Tokio and Tōkyō.
     """
     letters = [re.sub(r"\W", "", normalize("NFKD", token.removeprefix(SPACE))) for token in (one, other)]
-    if all(map(str.istitle, letters)) and SequenceMatcher(None, *letters).ratio() >= SAME_NAME:
+    if all(map(str.istitle, letters)) and SequenceMatcher(None, letters[0], letters[1]).ratio() >= SAME_NAME:
         return True
     letters = [token.removeprefix(SPACE).lower() for token in (one, other)]
     shared = len(commonprefix(letters))
@@ -115,12 +115,12 @@ def marked(text: str, full: str, language: str) -> str:
     """
     meanings, words, before = glosses(language), text.split(), full.split()
     bare = [[re.sub(r"\W+$", "", word) for word in each] for each in (before, words)]
-    lowered = [[word.lower() for word in each] for each in bare]
+    old, new = ([word.lower() for word in each] for each in bare)
     looks, gone = list(words), list[str]()
-    for tag, start, stop, begin, end in SequenceMatcher(None, *lowered, autojunk=False).get_opcodes():
+    for tag, start, stop, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        lost = [word for word in bare[0][start:stop] if tag == "delete" and word.lower() not in (*lowered[1], "")]
+        lost = [word for word in bare[0][start:stop] if tag == "delete" and word.lower() not in (*new, "")]
         gone += [f"**{word}**{_meaning(word, meanings)}" for word in lost]
         looks[begin:end] = [
             f"**{word}**{_meaning(word, meanings)}{whole[len(word) :]}" if word else whole
