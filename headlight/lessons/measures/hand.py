@@ -15,14 +15,15 @@ from headlight.plots.tokens import quoted
 from transformer.arrays import softmax
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages
-from transformer.interpret.head_patterns import is_word
+from transformer.interpret.head_patterns import aligned_keys, is_word
 from transformer.interpret.trace import keys_of
 
 from .alignment import needed_keys
-from .wording import MOST_OPTIONS, NEAR, head_names, lead, readable
+from .wording import MOST_OPTIONS, NEAR, head_names, is_whole_word, lead, readable
 
 SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
 SEEDS = range(1, 21)  # that the page offers
+LONGEST_ARTICLE = 4  # letters of a short word, with the mark of its space
 NEAR_NUMBERS = 0.05  # between two options that are numbers
 BY_HAND = 0.05  # rounding error of a number computed by hand
 _TABLES = {"query": "W_Q", "key": "W_K", "value": "W_V"}
@@ -202,8 +203,15 @@ def best_key(run: Run, kind: str) -> Answer:
     tokens = readable(keys_of(trace, kind))
     words = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)
     eligible = [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
-    if kind == "cross":  # a row that looks at the source word of the word that it writes
-        eligible = list(eligible & (needed_keys(run) == weights.argmax(1)))
+    if kind == "cross":  # a row that plainly looks at the source word of the word that it writes, no article or pronoun
+        aligned, needed = aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens), needed_keys(run)
+        eligible = [
+            is_eligible
+            and aligned[row] == needed[row] == key
+            and is_whole_word(trace.target_tokens, row)
+            and len(words[row]) > LONGEST_ARTICLE
+            for row, (is_eligible, key) in enumerate(zip(eligible, weights.argmax(1), strict=True))
+        ]
     row = _plainest_row(weights, eligible)
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
