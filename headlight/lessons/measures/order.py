@@ -17,7 +17,7 @@ from transformer.interpret import positions
 from transformer.interpret.positions import EmbeddingSum, Encoding
 from transformer.model.transformer import Transformer
 
-from .wording import is_whole_word, quoted_all
+from .wording import is_whole_word, only_words, quoted_all
 
 APART = 0.05  # between two cosines
 FULL = 10.0  # degrees from a whole number of turns, within which an arrow points the same way again
@@ -46,7 +46,7 @@ def translated_without_positions(run: Run) -> Answer:
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
         raise Undecided("With its first and its last word exchanged this sentence has not the same tokens.")
     without = {measures.translation_without_positions(each) for each in (one, other)}
-    words, left = (Counter(map(str.lower, re.findall(r"\w+", text))) for text in (traces[0].target_text, min(without)))
+    words, left = (Counter(only_words(text).split()) for text in (traces[0].target_text, min(without)))
     if len(without) > 1 or len(words) < 2:
         raise Undecided("Without positions the model does not write one translation of some words for both orders.")
     common = (words & left).total()
@@ -54,7 +54,7 @@ def translated_without_positions(run: Run) -> Answer:
         Kind.NUMBER,
         f"Without positions it writes {translated(min(without))} That has {common} of {words.total()} words.",
         f"Both sentences have the same {len(traces[0].source_ids)} tokens, and so the encoder is given the same "
-        f"vectors, in another order that nothing tells it. In both are {quoted_all(words & left) or 'no words'}.",
+        f"vectors, in another order that nothing tells it. In both: {quoted_all(words & left) or 'nothing'}.",
         value=common,
         tolerance=1,
         bounds=(0, words.total()),

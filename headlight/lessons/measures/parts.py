@@ -13,7 +13,7 @@ from headlight.views.attention import why_content
 from headlight.views.attention.why_content import Cell
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.score_parts import BIASES, ScoreParts
-from transformer.interpret.trace import Trace, keys_of
+from transformer.interpret.trace import keys_of
 from transformer.interpret.what_if.intervention import Zero
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
@@ -32,11 +32,14 @@ def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]
     trace = run.trace
     layer, number = results.default_head(run.request, "cross")
     head = HeadRef(AttentionKind.CROSS, layer, number)
-    query = why_content.default_query(trace, head)
+    query, maps = why_content.default_query(trace, head), why_content.weights_of(trace, head)
     if rank > 1:
-        query = _other_row(trace, head, query)
+        read = [trace.source_tokens[key] for key in maps.argmax(axis=1)]
+        rows = [row for row, token in enumerate(read) if is_word(token) and token != read[query]]
+        rows = [row for row in rows if is_word(trace.target_tokens[row])]
+        query = max(rows, key=lambda row: maps[row].max(), default=0)
     key, *others = why_content.keys_by_weight(trace, head, query)
-    weights = why_content.weights_of(trace, head)[query]
+    weights = maps[query]
     if not others or weights[key] - weights[others[0]] < NEAR:
         raise Undecided("No row of this head has one weight that is clearly the largest here.")
     keys, words = readable(keys_of(trace, head.kind)), readable(trace.target_tokens)
@@ -45,23 +48,11 @@ def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]
     return Cell(head, query, key, others[0]), what_if.parts_of_score(run.request, head, query, key, others[0]), names
 
 
-def _other_row(trace: Trace, head: HeadRef, row: int) -> int:
-    """Return the row with the greatest weight on a word that another row does not look at. Raises Undecided."""
-    weights = why_content.weights_of(trace, head) * list(map(is_word, trace.source_tokens))
-    weights[weights.argmax(axis=1) == weights[row].argmax()] = 0
-    weights[[not is_word(token) for token in trace.target_tokens]] = 0
-    if weights.max() == 0:
-        raise Undecided("This head looks at one word only here.")
-    return int(weights.max(axis=1).argmax())
-
-
 @measure
 def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
     """Ask which part of the "query" or the "key" makes the largest share of the lead of the key that a head reads.
 
-    rank: 2 for another row of the same head.
-
-    names: cell_head, head_name, row, key and against, word, read, other.
+    rank: 2 for another row of the same head. names: cell_head, head_name, row, key and against, word, read, other.
     """
     _, parts, names = _cell_of(run, rank)
     grouped = parts.grouped()

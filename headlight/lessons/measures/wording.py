@@ -24,7 +24,7 @@ NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropi
 MISSED = 1.0  # nats that are lost at least where something is called a cause
 NEAR_CHANCES = 0.05  # between two probabilities
 MOST_OPTIONS = 4
-SAME_NAME = 0.75  # of two words with capitals, whose letters are alike
+ACCENTS = dict.fromkeys(range(0x300, 0x370))  # a normal form has them as letters of their own
 
 
 def token_options(
@@ -81,14 +81,8 @@ def is_whole_word(tokens: Sequence[str], at: int) -> bool:
 
 
 def is_a_form(one: str, other: str) -> bool:
-    """Return whether one token continues the other, gern and gerne, or ends otherwise: bois and boit.
-
-    Two spellings of a name are such forms, too: Tokio and Tōkyō.
-    """
-    letters = [re.sub(r"\W", "", normalize("NFKD", token.removeprefix(SPACE))) for token in (one, other)]
-    if all(map(str.istitle, letters)) and SequenceMatcher(None, letters[0], letters[1]).ratio() >= SAME_NAME:
-        return True
-    letters = [token.removeprefix(SPACE).lower() for token in (one, other)]
+    """Return whether one token continues the other, gern and gerne, or ends otherwise: bois and boit, Tokio and Tōkyō."""
+    letters = [normalize("NFD", token.removeprefix(SPACE).lower()).translate(ACCENTS) for token in (one, other)]
     shared = len(commonprefix(letters))
     return shared == min(map(len, letters)) or (shared >= 3 and 2 * shared >= max(map(len, letters)))
 
