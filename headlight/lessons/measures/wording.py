@@ -81,7 +81,7 @@ def is_whole_word(tokens: Sequence[str], at: int) -> bool:
 
 
 def is_a_form(one: str, other: str) -> bool:
-    """Return whether one token continues the other, gern and gerne, or ends otherwise: bois and boit, Tokio and Tōkyō."""
+    """Return whether one token continues the other, gern and gerne, or ends otherwise: bois, boit, Tokio, Tōkyō."""
     letters = [normalize("NFD", token.removeprefix(SPACE).lower()).translate(ACCENTS) for token in (one, other)]
     shared = len(commonprefix(letters))
     return shared == min(map(len, letters)) or (shared >= 3 and 2 * shared >= max(map(len, letters)))
