@@ -7,8 +7,9 @@ Functions take and return PyTorch tensors; masks are boolean, True = may attend.
 
 import math
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -51,12 +52,18 @@ def check(exercise: str, function: Callable[..., Tensor]) -> Verdict:
     """
     if exercise not in EXERCISES:
         raise ValueError(f"exercise must be one of {', '.join(EXERCISES)}, got {exercise!r}")
-    task = EXERCISES[exercise]()
+    first, *others = (_try(function, make()) for make in EXERCISES[exercise])
+    fault = next((each.sentence for each in others if not each.is_right), "")
+    return Verdict(False, f"Not with another length: {fault}") if first.is_right and fault else first
+
+
+def _try(function: Callable[..., Tensor], exercise: Exercise) -> Verdict:
+    """Call a function with copies of the arguments, which it may change, and compare its result."""
     try:
-        result = function(*task.arguments)
+        result = function(*map(deepcopy, exercise.arguments))
     except Exception as error:  # the student's own code
         return Verdict(False, f"Your function raises {type(error).__name__}: {error}")
-    return _compare(result, task)
+    return _compare(result, exercise)
 
 
 def _compare(result: object, exercise: Exercise) -> Verdict:
@@ -81,18 +88,17 @@ def _is_close(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one.double(), other.double(), atol=_TOLERANCE, equal_nan=True)
 
 
-def _causal_mask() -> Exercise:
-    expected = torch.ones(6, 6).tril().bool()
+def _causal_mask(length: int) -> Exercise:
+    expected = torch.ones(length, length).tril().bool()
     mistakes = (
         ("The mask is the other way round: True means “may attend”.", ~expected),
         ("Rows are queries, columns are keys: the mask is transposed.", expected.T),
-        ("A token may attend to itself: the diagonal is missing.", torch.ones(6, 6).tril(-1).bool()),
+        ("A token may attend to itself: the diagonal is missing.", torch.ones(length, length).tril(-1).bool()),
     )
-    return Exercise((6,), expected, mistakes)
+    return Exercise((length,), expected, mistakes)
 
 
-def _positional_encoding() -> Exercise:
-    length, d_model = 40, 256
+def _positional_encoding(length: int, d_model: int) -> Exercise:
     expected = sinusoidal_positions(length, d_model)
     sine, cosine = expected[:, 0::2], expected[:, 1::2]
     exponents = torch.arange(d_model // 2, dtype=torch.float64) / d_model  # i / d_model, not 2 i / d_model
@@ -170,9 +176,10 @@ def _parameters() -> dict[str, Tensor]:
     return {name: torch.tensor(getattr(block, name)) for name in names}
 
 
-EXERCISES: dict[str, Callable[[], Exercise]] = {
-    "causal_mask": _causal_mask,
-    "attention": _attention,
-    "multi_head_attention": _multi_head_attention,
-    "positional_encoding": _positional_encoding,
+# Exercises of each function; it must be right in all of them.
+EXERCISES: dict[str, tuple[Callable[[], Exercise], ...]] = {
+    "causal_mask": (partial(_causal_mask, 6), partial(_causal_mask, 9)),
+    "attention": (_attention,),
+    "multi_head_attention": (_multi_head_attention,),
+    "positional_encoding": (partial(_positional_encoding, 40, 256), partial(_positional_encoding, 7, 64)),
 }

@@ -1,6 +1,7 @@
 """Commands that need the app: `app` serves it, `page` writes a sentence's explorer or the model as one file."""
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -52,8 +53,10 @@ def add_commands(command: AddCommand) -> None:
 def _app(options: argparse.Namespace) -> int:
     """Serve until interrupted, in place of this process where the system can; return the server's exit status.
 
-    All other settings are STREAMLIT_* in the environment.
+    All other settings are STREAMLIT_* in the environment. Raises ModuleNotFoundError without the extra `app`.
     """
+    if importlib.util.find_spec("streamlit") is None:
+        raise ModuleNotFoundError(name="streamlit")
     environment = dict(os.environ)
     if options.checkpoints:
         if not options.checkpoints.is_dir():

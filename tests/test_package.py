@@ -86,10 +86,34 @@ def test_the_installed_app_is_served_until_it_is_terminated(installed, tmp_path)
         assert f"http://localhost:{port}" in process.stdout.read(), "the app's own settings: this machine alone"
 
 
+def test_the_core_needs_no_package_of_the_app():
+    """Translate, trace, tabulate and draw the explorer without the extras; figures and app name theirs."""
+    code = """
+import sys
+sys.modules |= dict.fromkeys(("streamlit", "plotly", "google.protobuf", "uvloop", "orjson", "segno"))  # not importable
+import headlight as hl
+from headlight.__main__ import main
+model = hl.load("reverse")
+trace = model.trace("a b c d")
+assert model.translate(["a b c d"]) == [trace.target_text] and len(trace.to_frame()) and "<html" in trace.show().page
+try:
+    hl.plots.head
+except ImportError as error:
+    print(error)
+sys.exit(main(["app"]) and main(["lessons", "list"]))
+"""
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert process.stdout == 'Figures need Plotly: pip install "headlight-transformer[plots]".\n'
+    assert process.stderr.count('This command needs the app: pip install "headlight-transformer[app]".\n') == 2
+    assert process.returncode == 1
+
+
 def test_pinned_versions_are_in_the_ranges_of_the_package():
-    ranges = {each.name: each for each in map(Requirement, PROJECT["dependencies"])}
+    extras = PROJECT["optional-dependencies"]
+    assert set(extras["plots"]) < set(extras["app"])
+    ranges = {each.name: each for each in map(Requirement, [*PROJECT["dependencies"], *extras["app"]])}
     pins = [Requirement(line) for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()]
-    assert {pin.name for pin in pins} == ranges.keys()
+    assert {pin.name for pin in pins} == ranges.keys() - {"protobuf"}  # which Streamlit brings
     for pin in pins:
         (version,) = (each.version for each in pin.specifier)
         assert ranges[pin.name].specifier.contains(version), pin.name

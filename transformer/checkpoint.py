@@ -40,9 +40,7 @@ class Checkpoint:
     @property
     def data(self) -> dict[str, str]:
         """Texts of `training` about the corpus: name, languages, licence, attribution."""
-        data = self.training.get("data")
-        items = data.items() if isinstance(data, dict) else ()
-        return {name: value for name, value in items if isinstance(value, str)}
+        return data_of(self.training)
 
     @property
     def bleu(self) -> dict[str, float]:
@@ -89,6 +87,13 @@ class Checkpoint:
         before = self.training.get("scores")
         self.training["scores"] = {**(before if isinstance(before, dict) else {}), key: score}
         write_atomically(Path(folder) / "training.json", object_bytes(self.training))
+
+
+def data_of(training: dict) -> dict[str, str]:
+    """Return the texts about the corpus in the content of a training.json."""
+    data = training.get("data")
+    items = data.items() if isinstance(data, dict) else ()
+    return {name: value for name, value in items if isinstance(value, str)}
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = torch.float16) -> None:

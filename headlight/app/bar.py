@@ -1,8 +1,9 @@
 """The bar above every page: sentence, languages, examples, and icons for link, presentation, keys and options."""
 
 import functools
-import re
 import tomllib
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
 from transformer import Beam, Greedy, Sampling, Translator, UserError, __version__
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoint import Checkpoint, data_of
 from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
@@ -33,7 +34,7 @@ EXAMPLES = {
 }
 PRESENT, WITHOUT_SENTENCE = (Path(__file__).with_name(f"{name}.css") for name in ("present", "without_sentence"))
 GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
-_LANGUAGES = re.compile(r"\A([a-z]{2,3})-([a-z]{2,3})\Z")  # a checkpoint that is called by its two languages
+_LAST = "last_sentence"  # in the session: it stays while the field is empty
 _NO_TASK = "nothing before the text"
 DECODING = ("greedy", "beam", "sampling")
 
@@ -51,13 +52,14 @@ def show() -> TranslationRequest:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
     page = st.container()  # for a message about the checkpoint
     with bar:
-        text = choices.line(
+        typed = choices.line(
             "Sentence to translate", "text", "Type a sentence and press Enter", forget_positions, "collapsed"
         )
+        last = st.session_state.get(_LAST) or url_state.default_of("text")
+        st.session_state[_LAST] = text = typed if typed.strip() else last
         model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
         with model:
-            shown = {name: _LANGUAGES.sub(r"\1 → \2", name) for name in names}
-            chosen = choices.choose_among("Checkpoint", shown, "checkpoint", names[0], 118, "collapsed")
+            chosen = choices.choose_among("Checkpoint", _labels(names), "checkpoint", names[0], 158, "collapsed")
         checkpoint = results.checkpoint(chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap=None, width="content", key="icons"):
             strategy = _show_icons(checkpoint)
@@ -74,6 +76,20 @@ def show() -> TranslationRequest:
     return TranslationRequest(
         checkpoint, text, strategy, language=target_language, source_language=source_language, task=task
     )
+
+
+def _labels(names: Sequence[str]) -> dict[str, str]:
+    """Return the label of each checkpoint: its languages, with its name where two have the same."""
+    labels = {name: _label(name, results.description(results.checkpoint(name))) for name in names}
+    counts = Counter(labels.values())
+    return {name: label if counts[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
+
+
+def _label(name: str, training: dict) -> str:
+    source, target = (data_of(training).get(f"{side}_language") for side in ("source", "target"))
+    if "imported" in training or not (source and target):
+        return name
+    return f"{name} letters (toy)" if source == "Text" else f"{source} → {target}"
 
 
 def _show_icons(checkpoint: CheckpointFiles) -> Strategy:

@@ -203,7 +203,8 @@ def one_number(label: str, count: int, key: str) -> int:
 def row_label() -> RowLabel:
     """Offer the tokens that name a decoder row."""
     explanation = "While the decoder reads one token it predicts the next: each row has both, input → output."
-    return ROW_LABELS[one_of("Rows", tuple(ROW_LABELS), "rows", explanation)]
+    with st.popover("Options", key="row_options", type="tertiary"):
+        return ROW_LABELS[one_of("Name rows by", tuple(ROW_LABELS), "rows", explanation)]
 
 
 def choose_output_token(trace: Trace, start: int) -> int:

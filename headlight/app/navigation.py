@@ -120,7 +120,7 @@ def show_name() -> None:
     st.html(style(_HOME_STYLE))
     row = st.container(horizontal=True, gap=None, key="name")
     row.title("Headlight", anchor=False, width="content")
-    row.markdown("Watch a neural network translate. Nothing is faked.", width="content")
+    row.markdown("Watch a small AI translate, with its real numbers.", width="content")
     st.session_state[_ROOM] = row.container(width="content")
 
 

@@ -32,6 +32,7 @@ PARAMETERS = {
     "class": Parameter("the code of the class whose teacher's screen this is", ""),
     # Lessons.
     "lessons": Parameter("view", "lessons"),
+    "teach": Parameter("1 where the lessons' buttons open a class", ""),
     "lesson_told": Parameter("for the teacher: the lesson that is told"),
     # Home.
     "hidden": Parameter("source words hidden from every head of cross-attention, such as 2.5, from 1", ""),
@@ -40,7 +41,7 @@ PARAMETERS = {
     "head": Parameter("head from 1, such as cross.3.4; cross.3.all for an average; several as cross.1.1-cross.3.2"),
     "query": Parameter("chosen queries, such as 2 or 1.4, from 1", ""),
     "key": Parameter("chosen keys, such as 2 or 1.4, from 1", ""),
-    "rows": Parameter("the tokens that name a decoder row: both, its output or its input", "both tokens"),
+    "rows": Parameter("the tokens that name a decoder row: its output, its input or both", "output token"),
     "step": Parameter("the decoding step, from 1; without it the hardest one, or one that the view chooses"),
     # Decoding.
     "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),

@@ -5,6 +5,7 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -20,10 +21,12 @@ from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
 from headlight.plots.numbers import format_probability, percent
 from headlight.plots.tokens import GLYPHS, NOTHING, chip_text, in_words, spoken
-from transformer import Trace
+from transformer import Trace, Translator
+from transformer.checkpoint import data_of
 from transformer.interpret.head_patterns import word_ranges
 
 from . import url_state
+from .languages import language_name, other_language
 from .spreadsheet import as_text
 
 LARGER = 1.5  # in presentation mode, as all type in present.css
@@ -207,11 +210,13 @@ def show_translation(request: TranslationRequest) -> Trace:
 
 
 def show_warnings(request: TranslationRequest) -> None:
-    """Warn of characters that the model cannot read, and of a translation cut at the length limit."""
+    """Warn of another language than the model reads, of unknown characters, and of a cut translation."""
     trace, translator = results.trace(request), results.translator(request.checkpoint)
+    language = translator.checkpoint.data.get("source_language", "")
+    if other := None if request.source_language else other_language(request.text, language):
+        _show_other_language(other, request.text, translator)
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:
-        language = translator.checkpoint.data.get("source_language")
         reads = f"This model reads {language}. " if language else ""
         text = f"{reads}It has never seen {' '.join(unknown[:10])} in training: each such character becomes <unk>."
         st.warning(plain(text), icon=":material/help:")
@@ -219,6 +224,23 @@ def show_warnings(request: TranslationRequest) -> None:
         words = " ".join(trace.target_text.split()[:4])
         text = f"The translation “{words} …” was cut at the length limit before its end of sentence."
         st.warning(plain(text), icon=":material/cut:")
+
+
+def _show_other_language(language: str, text: str, translator: Translator) -> None:
+    """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
+    reads = language_name(translator.checkpoint.data["source_language"])
+    example = url_state.default_of("text") if reads == "English" else None
+    tip = f": write, for example, {example}" if example else "."
+    st.info(plain(f"This text looks {language}. This model reads {reads}{tip}"), icon=":material/translate:")
+    for name in results.checkpoint_names():
+        data = data_of(results.description(results.checkpoint(name)))
+        if language_name(data.get("source_language", "")) == language:
+            # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
+            address = html.escape("?" + urlencode({"checkpoint": name, "text": text}))
+            st.html(
+                f'<a class="pair" href="{address}" target="_self">Translate it from {language} with {_escape(name)}</a>'
+            )
+            return
 
 
 def show_tokens(

@@ -5,8 +5,10 @@ from .door import door_of as door_of
 from .door import own_networks as own_networks
 from .door import qr_rows as qr_rows
 from .opening import FILE_VARIABLE as FILE_VARIABLE
+from .opening import PORT_VARIABLE as PORT_VARIABLE
 from .opening import check_store as check_store
 from .opening import open_store as open_store
+from .phones import phones_server as phones_server
 from .routes import class_routes as class_routes
 from .routes import housekeeping as housekeeping
 from .store import MOST_LINK as MOST_LINK

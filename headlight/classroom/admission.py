@@ -14,7 +14,10 @@ from .store import AWAY, Classroom, Outcome
 if TYPE_CHECKING:
     from .sqlite_store import SqliteStore
 
-ARRIVALS, ARRIVAL_SECONDS = 60, 60.0  # newcomers to one class from one address
+ARRIVALS, ARRIVAL_SECONDS = 200, 60.0  # newcomers to one class from one address
+# Seconds within which a newcomer has to ask a second time. A phone does; a number invented for one request is not in.
+ASK_AGAIN, ASK_UNTIL = 0.8, 30.0
+_WAITING = 20_000  # newcomers remembered until then
 FLUSH = 1.0  # seconds between two notes of presence in the store
 _KEYS = 10_000  # remembered by a limit
 
@@ -48,6 +51,7 @@ class Presence:
         self._arrivals = RateLimit(ARRIVALS, ARRIVAL_SECONDS, store.now)
         self._seen: dict[tuple[str, str], dict[str, float]] = {}  # by code and salt
         self._flushed: dict[tuple[str, str], float] = {}
+        self._asked_at: dict[str, float] = {}  # by newcomer, the latest last
 
     def enter(self, classroom: Classroom, participant: str, address: str) -> Outcome:
         """Admit a participant, or note the presence of one who is in already."""
@@ -75,9 +79,22 @@ class Presence:
         return Outcome.KEPT
 
     def _admit(self, code: str, participant: str, address: str) -> Outcome:
-        if not self._store.is_in(code, participant) and self._arrivals.is_exceeded(f"{code} {address}"):
-            return Outcome.CROWDED
+        if not self._store.is_in(code, participant):
+            if not self._asks_again(participant):
+                return Outcome.WAITING
+            if self._arrivals.is_exceeded(f"{code} {address}"):
+                return Outcome.CROWDED
         return self._store.admit(code, participant)
+
+    def _asks_again(self, participant: str) -> bool:
+        """Note a newcomer's request; return True for the second one, `ASK_AGAIN` to `ASK_UNTIL` after the first."""
+        with self._lock:
+            now = time.monotonic()
+            first = self._asked_at.pop(participant, now)
+            self._asked_at[participant] = first if now - first <= ASK_UNTIL else now
+            if len(self._asked_at) > _WAITING:
+                del self._asked_at[next(iter(self._asked_at))]
+            return first != now and ASK_AGAIN <= now - first <= ASK_UNTIL
 
     def _forget(self, code: str) -> None:
         """Forget classes that are gone, and an earlier one of this code."""

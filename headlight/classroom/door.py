@@ -7,10 +7,12 @@ import contextlib
 import functools
 import ipaddress
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-SWITCH = "--server.address=0.0.0.0"
+from .opening import PORT_VARIABLE
+
 _ANYWHERE = ("", "0.0.0.0", "::")  # of --server.address: every network of the computer
 _NOWHERE = "192.0.2.1"  # kept for documentation (RFC 5737): nothing is sent, the system says which way it would go
 
@@ -24,23 +26,23 @@ class Door:
     problem: str = ""
 
 
-def door_of(url: str, path: str, listens: str, networks: tuple[str, ...]) -> Door:
+def door_of(url: str, path: str, listens: str, networks: tuple[str, ...], open_port: Callable[[], int]) -> Door:
     """Return the way into a class.
 
     url: the app's, as the teacher's browser has it. path: of the class below the server. listens: the server's own
-    `--server.address`. networks: addresses that this computer has in its networks.
+    `--server.address`. networks: addresses that this computer has in its networks. open_port: lets phones in where the
+    app listens to its own computer alone, and returns the port, 0 for none.
     """
     parts = urlsplit(url)
     if parts.hostname and not is_local(parts.hostname):
         return Door(f"{parts.scheme}://{parts.netloc}{path}")
-    port = f":{parts.port}" if parts.port else ""
-    links = tuple(f"http://{_in_address(each)}{port}{path}" for each in networks)
-    if listens in networks or listens in _ANYWHERE:
-        if links:
-            return Door(links[0], links[1:])
+    if not networks:
         return Door("", problem="This computer is in no network, so no phone can reach it: connect it to one first.")
-    problem = f"Phones cannot reach this app yet: it listens to this computer alone. Start it again with {SWITCH}."
-    return Door("", links, problem)
+    port = parts.port if listens in networks or listens in _ANYWHERE else open_port()
+    if port == 0:
+        return Door("", problem=f"Phones are kept out of this app: {PORT_VARIABLE} allows no port, or none is free.")
+    links = tuple(f"http://{_in_address(each)}{f':{port}' if port else ''}{path}" for each in networks)
+    return Door(links[0], links[1:])
 
 
 def is_local(host: str) -> bool:

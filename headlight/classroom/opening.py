@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .sqlite_store import SqliteStore
 
 FILE_VARIABLE = "HEADLIGHT_CLASSES"  # environment variable: path of the file of the classes
+PORT_VARIABLE = "HEADLIGHT_CLASS_PORT"  # environment variable: port for phones where the app has none; 0 lets none in
 
 
 @functools.cache

@@ -54,6 +54,7 @@ _REFUSED = {
     Outcome.LOCKED: (403, "This class lets nobody in any more: please ask your teacher."),
     Outcome.FULL: (403, "This class is full."),
     Outcome.REMOVED: (403, "Your teacher has removed you from this class."),
+    Outcome.WAITING: (429, "One moment: you are almost in."),
     Outcome.CROWDED: (429, "Many are joining from your network: please wait, you will be in within a minute."),
     Outcome.NO_CLASS: (404, _OVER),
     Outcome.CLOSED: (409, "This question is closed."),
@@ -104,8 +105,8 @@ class Page:
 class Desk:
     """Handlers of the routes, each in a thread."""
 
-    def __init__(self, door: str, store: Callable[[], "SqliteStore"] = open_store):
-        self.door, self.page, self._open = door, Page(door), store
+    def __init__(self, door: str, store: Callable[[], "SqliteStore"] = open_store, *, with_app: bool = True):
+        self.door, self.page, self._open, self._with_app = door, Page(door), store, with_app
         self._wrong, self._opening = RateLimit(WRONG_CODES, WRONG_SECONDS), threading.Lock()
         self._presence: Presence | None = None
         self._threads = ThreadPoolExecutor(8, "classroom")
@@ -166,7 +167,9 @@ class Desk:
         choice = self.store.answer_of(classroom.code, current.number, participant) if current else None
         is_revealed = current is not None and classroom.phase == Phase.REVEALED
         tally = self._final_tally(classroom.code, current) if current and is_revealed else None
-        return JSONResponse(state_of(classroom, choice, tally, known, sign_of(participant)), headers=_NO_STORE)
+        state = state_of(classroom, choice, tally, known, sign_of(participant))
+        state |= {"try": state["try"] and self._with_app} if "try" in state else {}
+        return JSONResponse(state, headers=_NO_STORE)
 
     def _tally(self, code: str, closed: Round) -> Tally:
         return tally_of(closed, self.store.answers(code, closed.number))
@@ -272,10 +275,13 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
 
 
-def class_routes(store: Callable[[], "SqliteStore"] = open_store) -> list[Route]:
-    """Return the routes below the server's base path, beside those of the app."""
+def class_routes(store: Callable[[], "SqliteStore"] = open_store, *, with_app: bool = True) -> list[Route]:
+    """Return the routes below the server's base path, beside those of the app.
+
+    with_app: phones reach the app as well; without it nothing leads there, and the teacher's table is left out.
+    """
     door = make_url_path(config.get_option("server.baseUrlPath") or "", "c")
-    desk = Desk(door, store)
+    desk = Desk(door, store, with_app=with_app)
 
     async def ask_code(request: Request) -> Response:
         code = request.query_params.get("code")
@@ -311,13 +317,16 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store) -> list[Route]
     async def nothing(request: Request) -> Response:
         return desk.page.response(404, error="There is no such page.")
 
+    app_routes = [
+        Route(f"{door}/{{code}}/try", try_it),
+        Route(f"{door}/{{code}}/answers.csv", table, methods=["POST"]),
+    ]
     return [
         Route(door, ask_code),
         Route(f"{door}/{{code}}", enter),
         Route(f"{door}/{{code}}/state", state),
         Route(f"{door}/{{code}}/answer", answer, methods=["POST"]),
-        Route(f"{door}/{{code}}/try", try_it),
-        Route(f"{door}/{{code}}/answers.csv", table, methods=["POST"]),
+        *(app_routes if with_app else []),
         Route(f"{door}/{{rest:path}}", nothing, methods=["GET", "POST"]),
     ]
 

@@ -38,6 +38,10 @@ CREATE TABLE answer (
   choice TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (code, round, participant)
 ) WITHOUT ROWID;
 """
+_MAKE_ROOM = """
+DELETE FROM class WHERE code = (
+  SELECT code FROM class WHERE code NOT IN (SELECT code FROM participant WHERE seen >= ?) ORDER BY ends LIMIT 1
+)"""
 _PATIENCE = 10.0  # seconds that a write waits for one of another process
 
 
@@ -101,7 +105,10 @@ class SqliteStore:
             return self._reader.execute(query, values).fetchall()
 
     def create(self, classroom: Classroom) -> None:
-        """Store a new class. Raises CodeTakenError, and NoRoomError if there are `MOST_CLASSES` already."""
+        """Store a new class. Raises CodeTakenError, and NoRoomError if there are `MOST_CLASSES` already.
+
+        Of so many, one in which nobody was seen for `AWAY` seconds makes room, the one longest without an act.
+        """
         if not self._path.exists() or self._path.stat().st_ino != self._file:  # the system tidied its temporary files
             self.close()
             self._open()
@@ -110,7 +117,7 @@ class SqliteStore:
             (count,) = writer.execute("SELECT count(*) FROM class").fetchone()
             if writer.execute("SELECT 1 FROM class WHERE code = ?", (classroom.code,)).fetchone():
                 raise CodeTakenError(classroom.code)
-            if count >= MOST_CLASSES:
+            if count >= MOST_CLASSES and not writer.execute(_MAKE_ROOM, (self.now() - AWAY,)).rowcount:
                 raise NoRoomError("This server has as many classes as it can keep: please try again later.")
             _put(writer, classroom)
 
@@ -203,6 +210,11 @@ class SqliteStore:
             row[0]
             for row in self._read("SELECT participant FROM participant WHERE code = ? AND seen >= ?", code, moment)
         ]
+
+    def has_classes(self) -> bool:
+        """Return whether a class goes on."""
+        query = "SELECT 1 FROM class WHERE ends > ? AND json_extract(document, '$.phase') != ? LIMIT 1"
+        return bool(self._read(query, self.now(), str(Phase.ENDED)))
 
     def purge(self) -> None:
         """Delete classes past their time, from the file as from its log."""

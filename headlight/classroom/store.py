@@ -72,6 +72,7 @@ class Outcome(StrEnum):
     TOO_SOON = "too soon"  # after the participant's last one
     LOCKED = "locked"  # for those who are not in yet
     FULL = "full"
+    WAITING = "waiting"  # a newcomer, who has to ask once more
     CROWDED = "crowded"  # too many newcomers from one address
     REMOVED = "removed"  # by the teacher
     NO_CLASS = "no class"

@@ -63,17 +63,20 @@ async function poll() {
   clearTimeout(pollTimer);
   if (polling) giveUp(polling); // asleep meanwhile, perhaps: its answer may never come
   const mine = (polling = new AbortController());
-  let soon = false;
+  let next;
   try {
     const [status, state] = await ask(`state?v=${held.v}`, mine);
     if (status === 200) take(state);
-    else if (status === 429) $("error").textContent = state.error;
+    else if (status === 429) {
+      $("error").textContent = state.error;
+      next = SEEN / 2; // a newcomer is in once it has asked twice
+    }
     else if (status !== 204) return leave(state.error);
-    soon = state.more;
+    if (state.more) next = 0;
   } catch { /* asked again below */ }
   if (polling !== mine) return;
   polling = undefined;
-  pollTimer = setTimeout(poll, soon ? 0 : (document.hidden ? HIDDEN : SEEN) * (0.75 + Math.random() / 2));
+  pollTimer = setTimeout(poll, next ?? (document.hidden ? HIDDEN : SEEN) * (0.75 + Math.random() / 2));
 }
 
 function take(state) {

@@ -177,13 +177,12 @@ def lesson_panel(
     hint: Callable[[], None],
     show: Callable[[], None],
     go: Callable[[int], None],
-    teach: Callable[[], None],
     restore: Callable[[dict], None],
 ) -> None:
     """Show a step of a lesson: its text, its question and its feedback.
 
     `choose` gets an option's name, a list of names or a number, `go` the number of another step, from 1, and `restore`
-    once the browser's memory of earlier visits; `hint` and `show` ask for the hint and the answer, `teach` for a class.
+    once the browser's memory of earlier visits; `hint` and `show` ask for the hint and the answer.
     """
     _show(
         "lesson_panel/panel",
@@ -193,7 +192,6 @@ def lesson_panel(
         hint=lambda _: hint(),
         show=lambda _: show(),
         go=lambda step: go(int(step)),
-        teach=lambda _: teach(),
         restore=lambda remembered: restore(dict(remembered)),
     )
 
@@ -227,12 +225,14 @@ def replay_loop(facts: dict, key: str) -> None:
     _show("replay_loop/loop", {"facts": facts}, key)
 
 
-def token_lines(lines: dict, key: str, on_word: Callable[[int], None]) -> None:
+def token_lines(lines: dict, key: str, on_word: Callable[[int], None], on_doubt: Callable[[int], None]) -> None:
     """Show a translation's tokens in two rows, joined by one cross-attention head.
 
-    `on_word` gets the number of a clicked source word, from 0, or -1 to show all hidden words.
+    `on_word` gets the number of a clicked source word, from 0, or -1 to show all hidden words; `on_doubt` gets the
+    step, from 0, of an output token whose other candidate was clicked.
     """
-    _show("token_lines/lines", lines, key, word=lambda number: on_word(int(number)))
+    handlers = {"word": lambda number: on_word(int(number)), "doubt": lambda step: on_doubt(int(step))}
+    _show("token_lines/lines", lines, key, **handlers)
 
 
 def translation_table(facts: dict, key: str) -> None:

@@ -97,7 +97,7 @@ class Answer:
         """Return the range of a NUMBER and the precision of an estimate in words, which reveal nothing of its value."""
         near = percent(RELATIVE) if self.tolerance is None else number_words(self.tolerance)
         within = "" if self.bounds is None else "From {} to {}. ".format(*map(number_words, self.bounds))
-        return f"{within}Within {near} of it counts as right."
+        return f"{within}It may be off by up to {near}."
 
 
 def _text_of(name: str, value: object) -> str:

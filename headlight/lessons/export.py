@@ -23,7 +23,7 @@ from .answer import Answer, Kind, Run
 from .file import Lesson
 from .measures.hand import SHAPE
 from .overview import TITLES
-from .step_view import StepView, Try, off_words, payload_of, pose
+from .step_view import HOME_HEAD, StepView, Try, off_words, payload_of, pose
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
 _VIEWS = {
@@ -89,7 +89,7 @@ def _step(lesson: Lesson, number: int, checkpoint: CheckpointFiles) -> dict:
     decided = [view for view in steps if not view.undecided] or steps[:1]
     return {
         "judged": any(view.answer and step.is_question and view.answer.kind != Kind.DO for view in decided),
-        "any": not step.answer,
+        "any": not step.answer and HOME_HEAD not in step.at.values(),
         "veil": step.veil,
         "cover": step.cover,
         "answers": {view.run.request.text: _answer(view) for view in decided},
@@ -103,10 +103,10 @@ def _answer(view: StepView) -> dict:
     if panel.get("kind") == Kind.DO:
         panel |= {"kind": "", "undecided": _UNJUDGED}
     return {
-        "panel": {name: value for name, value in panel.items() if name not in ("look", "tried")},
+        "panel": {name: value for name, value in panel.items() if name != "tried"},
         "told": feedback,
         "at": _destination(step.page, view.address() or {}),
-        "shown": _destination(step.show_page or step.page, view.address(shown=True) or {}),
+        "shown": _destination(step.show_page or step.page, _when_shown(view).address(shown=True) or {}),
     }
 
 
@@ -124,10 +124,15 @@ def _feedback(view: StepView) -> dict:
     }
 
 
+def _when_shown(view: StepView) -> StepView:
+    """Return a step for the address and the sentence with which its answer is shown."""
+    address, request = view.address(shown=True) or {}, view.run.request
+    return pose(view.lesson, view.number, Run(replace(request, text=address.get("text", request.text)), address))
+
+
 def _truth_when_done(view: StepView) -> str:
     """Return the feedback once the step is done as its address shows; the last hint where that does not do it."""
-    address, request = view.address(shown=True) or {}, view.run.request
-    done = pose(view.lesson, view.number, Run(replace(request, text=address.get("text", request.text)), address))
+    done = _when_shown(view)
     return done.feedback(None) if done.answer and done.answer.done else view.hints()[-1]
 
 

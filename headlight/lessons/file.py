@@ -14,7 +14,8 @@
     hints = ["Look at the row of “{word}”."]
     show = {tokens = "q{row}"}               # what the address gets besides when the answer is shown
 
-{names} are filled by the step's measure. Numbers are measured: a digit stands in `code` or in a paper's year alone.
+{names} are filled by the step's measure, {home_head} in an address by the head that Home shows. Numbers are measured: a
+digit stands in `code` or in a paper's year alone.
 """
 
 import os

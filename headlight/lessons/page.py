@@ -1,11 +1,11 @@
-"""The page Lessons: the next lesson above all others, a lesson for its teacher, and a class."""
+"""The page Lessons: a card for each lesson, a lesson for its teacher, and a class."""
 
 from functools import partial
 
 import streamlit as st
 
 from headlight.app import bar
-from headlight.app.choices import from_list, show_views
+from headlight.app.choices import from_list, show_views, switch
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 
@@ -25,47 +25,34 @@ def show_page(request: TranslationRequest) -> None:
 
 
 def show_lessons(request: TranslationRequest) -> None:
-    """Show the next lesson, and below it a card for each lesson."""
+    """Show a card for each lesson."""
     del request
     bar.hide_sentence()
     lessons, problems = panel.lessons()
-    numbered = list(enumerate(lessons, start=1))
-    following = next((each for each in numbered if _open_questions(each[1])), None)
-    if following:
-        _show_next(*following)
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
-    for row in range(0, len(numbered), 2):
-        for column, (number, lesson) in zip(st.columns(2), numbered[row : row + 2], strict=False):
-            with column:
-                _show_card(number, lesson)
+    teaches = switch("I teach", "teach")
+    following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
+    for row in range(0, len(lessons), 2):
+        for column, lesson in zip(st.columns(2), lessons[row : row + 2], strict=False):
+            with column, st.container(border=True, key=f"lesson_card_{lesson.name}"):
+                _show_card(lessons.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
 
 
-def _show_next(number: int, lesson: Lesson) -> None:
-    """Show the first lesson that has open questions, and a button that goes to the first of these."""
-    begun = bool(panel.answered(lesson.name))
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="next_lesson"):
-        with st.container(gap=None):
-            st.subheader(f"{number}. {plain(lesson.title)}", anchor=False)
-            st.markdown(plain(lesson.goal))
-        label, step = ("Go on", _open_questions(lesson)[0] - 1) if begun else ("Begin", 0)
-        words = f"{label}, {lesson.minutes} min"
-        st.button(words, key="begin_next", type="primary", on_click=panel.begin, args=(lesson.name, step))
-        _offer_class(lesson, "next")
-
-
-def _show_card(number: int, lesson: Lesson) -> None:
-    questions = _questions(lesson)
-    done = len(questions) - len(_open_questions(lesson))
-    words = f"{lesson.minutes} min" + (f", {done} of {len(questions)} questions answered" if done else "")
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
-        with st.container(gap=None):
-            st.markdown(f"**{number}. {plain(lesson.title)}**")
-            st.caption(words)
-        label = "Again" if done == len(questions) else "Begin"
-        st.button(label, key=f"begin_{lesson.name}", on_click=panel.begin, args=(lesson.name,))
-        _offer_class(lesson, "card")
+def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> None:
+    """Show a lesson with its goal, and a button that begins it, goes on with it, or opens a class for it."""
+    questions, still = _questions(lesson), _open_questions(lesson)
+    done = len(questions) - len(still)
+    st.markdown(f"**{number}. {plain(lesson.title)}**  \n{plain(lesson.goal)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if teaches:
+            _offer_class(lesson, "card")
+        else:
+            label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
+            begin = partial(panel.begin, lesson.name, step)
+            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=begin)
+        st.caption(f"{lesson.minutes} min" + (f", {done} of {len(questions)} questions answered" if done else ""))
 
 
 def _questions(lesson: Lesson) -> list[int]:

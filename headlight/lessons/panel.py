@@ -32,13 +32,14 @@ from .teach import desk
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE = "lessons"
 OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/finding.css, which components have, too
-WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
+WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
-_ORDER = "lesson_order"  # page and values that a run of that page shows
+_ORDER = "lesson_order"  # page, values that a run of that page shows, and whether one has begun
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
 _OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
+_POSED = "lesson_posed"  # the question that the page showed last
 _MOVES = "lesson_moves"  # number of moves: the browser waits for its arrival
 _THROUGH = "lessons_through_page"  # the lesson that was chosen below a page
 _RESTORED = "lesson_restored"  # the browser's memory has come
@@ -73,8 +74,11 @@ def start_run() -> None:
     The order stands until a run of that page ends: an interrupted one has not taken all of it.
     """
     url_state.forget_orders()
-    page, values = st.session_state.get(_ORDER, ("", {}))
+    page, values, has_begun = st.session_state.get(_ORDER, ("", {}, True))
+    if not has_begun and page != _page_name():  # a report of the page that is left has come in between
+        st.switch_page(f"pages/{page}.py", query_params={})
     if page == _page_name():
+        st.session_state[_ORDER] = (page, values, True)
         url_state.order(values)
         if url_state.came_from_another_page():
             url_state.write_all(
@@ -90,7 +94,7 @@ def end_run() -> None:
 
 def _open(page: str, values: Mapping[str, str]) -> None:
     """End this run and open a page with these values; `start_run` writes them into its address."""
-    st.session_state[_ORDER] = (page, dict(values))
+    st.session_state[_ORDER] = (page, dict(values), False)
     st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
     if page == _page_name():
         st.rerun()
@@ -98,7 +102,7 @@ def _open(page: str, values: Mapping[str, str]) -> None:
 
 
 TO_LIST, TO_NEXT = -2, -3  # destinations of the panel's buttons besides a step, as in panel.js: -1 only leaves
-_NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "teach", "restore"), lambda *_: None)
+_NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "restore"), lambda *_: None)
 
 
 def follow(request: TranslationRequest) -> None:
@@ -115,7 +119,12 @@ def follow(request: TranslationRequest) -> None:
     if destination.checkpoint in results.checkpoint_names():
         request = replace(request, checkpoint=results.checkpoint(destination.checkpoint))
     request = replace(request, text=destination.text or request.text)
-    view = _view_at(lesson, destination, request)
+    try:
+        view = _view_at(lesson, destination, request)
+    except BaseException as error:
+        if not isinstance(error, Exception):  # another run interrupts this one
+            go_to(destination)
+        raise
     values = {} if destination.shown else {**_defaults(lesson), "text": view.run.request.text}
     values |= view.address(shown=destination.shown) or {}
     values |= {**bar_values, "lesson": view.address_of_step}
@@ -255,11 +264,12 @@ def show_panel(request: TranslationRequest) -> None:
     if number == len(lesson.steps):
         lesson_panel(end_of(lesson) | of_visit, "lesson_panel", **handlers)
         return
-    view = _pose_shown(lesson, number, request)
+    view = _pose_addressed(lesson, number, request)
     tried = _tries().setdefault(view.key, Try())
     if view.answer and view.answer.kind == Kind.DO and view.answer.done:
         tried.right = True
     is_over = tried.right or tried.shown
+    _follow_sentence(view, shown=is_over)
     _veil(view, lifted=is_over)
     # "again": an open question that was answered for another sentence or another model.
     is_again = not is_over and number + 1 in answered(lesson.name)
@@ -267,13 +277,24 @@ def show_panel(request: TranslationRequest) -> None:
         "choose": lambda choice: _choose(view, tried, choice),
         "hint": lambda: _take_hint(view, tried),
         "show": lambda: _show(view, tried),
-        "teach": lambda: teach(lesson.name, number),
     }
     payload = payload_of(view, tried) | of_visit | {"away": _is_away(view), "again": is_again}
     lesson_panel(payload, "lesson_panel", **handlers)
 
 
-def _pose_shown(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
+def _follow_sentence(view: StepView, *, shown: bool) -> None:
+    """Run again where the sentence has changed on a step: its heads and positions are those of the new sentence."""
+    before, st.session_state[_POSED] = st.session_state.get(_POSED, ""), view.key
+    step, address = view.step, view.address(shown=shown) or {}
+    values = {name: value for name, value in address.items() if value not in (step.at.get(name), step.show.get(name))}
+    is_other = view.key != before and before.startswith(f"{view.address_of_step} ")
+    page = (shown and step.show_page) or step.page
+    if values and is_other and page == _page_name():
+        st.session_state[_ORDER] = (page, url_state.orders() | values, True)
+        st.rerun()
+
+
+def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
     """Return a step for the page; for a sentence that cannot be translated with the reason."""
     try:
         return pose(lesson, number, Run(request, _address()))
@@ -286,8 +307,10 @@ def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, nu
     if lesson is None or number is None or number >= len(lesson.steps):
         desk.show(code, desk.screen_of(_page_name(), request, None))
         return
-    view = _pose_shown(lesson, number, request)
-    _veil(view, lifted=desk.is_revealed(code, view))
+    view = _pose_addressed(lesson, number, request)
+    is_revealed = desk.is_revealed(code, view)
+    _follow_sentence(view, shown=is_revealed)
+    _veil(view, lifted=is_revealed)
     desk.show(code, desk.screen_of(_page_name(), request, view, away=_is_away(view)))
 
 
@@ -356,6 +379,8 @@ def _choose(view: StepView, tried: Try, choice: object) -> None:
     if view.answer and not (tried.right or tried.shown):
         tried.choice = choice
         tried.right = view.answer.is_right(choice)
+        if tried.right and view.answer.kind != Kind.DO:  # what was done on the page is there to be seen
+            _show_figure(view)
 
 
 def _take_hint(view: StepView, tried: Try) -> None:
@@ -365,6 +390,11 @@ def _take_hint(view: StepView, tried: Try) -> None:
 def _show(view: StepView, tried: Try) -> None:
     """Reveal the answer, and let the figure show it."""
     tried.shown = tried.shown or not tried.right
+    _show_figure(view)
+
+
+def _show_figure(view: StepView) -> None:
+    """Go to the figure that shows the answer, where the step has one."""
     if view.step.show or view.step.show_page:
         go_to(Destination(view.lesson.name, view.number, shown=True))
 

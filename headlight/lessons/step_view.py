@@ -10,6 +10,8 @@ from zlib import crc32
 from headlight.app import results
 from headlight.plots.tokens import CONTINUED, in_words, shown_tokens
 from transformer.data.tokenizer import SPACE
+from transformer.model.head_ref import HeadRef
+from transformer.model.names import AttentionKind
 
 from .answer import Answer, Kind, Option, Run, Undecided, ended, number_words
 from .file import MOST_HINTS, NAME, Lesson, Step
@@ -18,9 +20,11 @@ from .register import answer_of
 
 _QUOTED = re.compile(r"“([^”]{1,20})”( \()?")
 _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
+_BOLD = re.compile(r"(\*\*[^*]+\*\*)")
 _STYLES = {"**": "strong", "*": "em", "`": "code"}
 _MOST_TRIED = 6  # sentences of a lesson
 _TELLING = 4  # letters that a meaning and an option share: reads, reading
+HOME_HEAD = "{home_head}"  # in an address: the head of cross-attention that Home shows for the sentence
 
 Text = list[tuple[str, str]]  # parts of a text with their style, "" for none
 
@@ -104,14 +108,21 @@ class StepView:
         return [[(style, _QUOTED.sub(meaning, part)) for style, part in text] for text in texts]
 
     def label(self, option: Option) -> str:
-        """Return an option's label with its names filled, and its meaning where each option has one."""
+        """Return an option's label as plain text."""
+        return without_marks(self.marked_label(option))
+
+    def marked_label(self, option: Option) -> str:
+        """Return an option's label with its names filled, its **marks**, and its meaning where each option has one."""
         labels = {each.name: self.fill(each.label) for each in self.options}
         glossed = {name: plain_text(self.glossed([("", text)])[0]) for name, text in labels.items()}
         return (labels if any(labels[name] == glossed[name] for name in labels) else glossed)[option.name]
 
     def address(self, *, shown: bool = False) -> dict[str, str] | None:
         """Return the page's address, with the answer `shown` or not; None where its names are not known."""
-        values, names = {**self.step.at, **(self.step.show if shown else {})}, self._names
+        values, names = {**self.step.at, **(self.step.show if shown else {})}, dict(self._names)
+        if any(HOME_HEAD in value for value in values.values()):
+            head = results.default_head(self.run.request, AttentionKind.CROSS)
+            names["home_head"] = HeadRef(AttentionKind.CROSS, *head).address
         if any(name not in names for value in values.values() for name in NAME.findall(value)):
             return None
         return {key: NAME.sub(lambda match: names[match[1]], value) for key, value in values.items()}
@@ -137,7 +148,7 @@ class StepView:
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
             return ""
-        return in_words(f"It is not {_inside(wrong[0].label)}")
+        return in_words(f"It is not {_inside(without_marks(wrong[0].label))}")
 
     def feedback(self, choice: object, *, whole: bool = True) -> str:
         """Return the feedback on a choice, and for the `whole` the truth; of a DO the state, which tells no answer."""
@@ -158,7 +169,7 @@ class StepView:
             option = labels[choice]
             if choice in answer.right:
                 return ""
-            return " ".join(filter(None, (f"You said {_inside(option.label)}", option.feedback)))
+            return " ".join(filter(None, (f"You said {_inside(without_marks(option.label))}", option.feedback)))
         if answer.kind == Kind.SEVERAL and isinstance(choice, list):
             chosen = {each for each in choice if isinstance(each, str) and each in labels}
             hit, others = len(answer.right & chosen), len(chosen - answer.right)
@@ -184,6 +195,16 @@ def _inside(label: str) -> str:
     return ended(label if "“" in label else f"“{label}”")
 
 
+def bold_text(label: str) -> Text:
+    """Return an option's label in parts by style: bold between ** and **. No other mark is one: a token may be a *."""
+    return [_styled(part) if _BOLD.fullmatch(part) else ("", part) for part in filter(None, _BOLD.split(label))]
+
+
+def without_marks(label: str) -> str:
+    """Return an option's label without the marks of its bold parts."""
+    return plain_text(bold_text(label))
+
+
 def plain_text(text: Text) -> str:
     """Return a styled text without its styles."""
     return "".join(part for _, part in text)
@@ -203,7 +224,7 @@ def pose(lesson: Lesson, number: int, run: Run) -> StepView:
         return StepView(lesson, number, run)
     try:
         answer = answer_of(run, step.answer, step.arguments)
-        if len({in_words(option.label) for option in answer.options}) < len(answer.options):
+        if len({in_words(without_marks(option.label)) for option in answer.options}) < len(answer.options):
             raise Undecided("Two of the answers would look alike here.")
         return StepView(lesson, number, run, answer)
     except Undecided as undecided:
@@ -225,7 +246,7 @@ def unknown_names(view: StepView) -> set[str]:
     """Return the {names} in a step's texts and addresses that its measure lacks."""
     step = view.step
     texts = [step.say, step.ask, step.note, step.sample, *step.hints, *step.at.values(), *step.show.values()]
-    used = {name for text in texts for name in NAME.findall(text)}
+    used = {name for text in texts for name in NAME.findall(text.replace(HOME_HEAD, ""))}
     return set() if view.undecided else used - (view.answer.names.keys() if view.answer else set())
 
 
@@ -254,7 +275,7 @@ def payload_of(view: StepView, tried: Try) -> dict:
         "note": view.text(step.note),
         "sample": view.text(step.sample),
         "undecided": view.undecided,
-        "look": step.look,
+        "look": view.fill(step.look),
         "others": bool(view.undecided and view.lesson.sentences_of(view.number)),
         "moves": bool(step.show or step.show_page),
         "tried": vars(tried),
@@ -265,7 +286,7 @@ def payload_of(view: StepView, tried: Try) -> dict:
         payload |= {
             "ask": ask,
             "kind": str(answer.kind),
-            "options": [[option.name, view.label(option)] for option in view.options],
+            "options": [[option.name, bold_text(view.marked_label(option))] for option in view.options],
             "scale": answer.scale if answer.kind == Kind.NUMBER else "",
             "hints": hints[: tried.hints],
             "more_hints": len(hints) - tried.hints if not over else 0,

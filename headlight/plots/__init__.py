@@ -11,6 +11,18 @@ With `theme="page"` the browser replaces some colours by those of the app's them
 Layers, heads, steps, tokens and positions count from 0.
 """
 
+from typing import Any
+
 from transformer import open_door
 
-__getattr__, __all__ = open_door(__name__, __file__)
+_import_name, __all__ = open_door(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Import the figure of this name; raises ImportError with the command to run where Plotly is not installed."""
+    try:
+        return _import_name(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "plotly":
+            raise
+        raise ImportError('Figures need Plotly: pip install "headlight-transformer[plots]".') from error

@@ -12,7 +12,7 @@ KIND_NAMES = {
     "decoder": "Masked decoder self-attention",
     "cross": "Cross-attention",
 }
-ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, "input token": RowLabel.FED}
+ROW_LABELS = {"output token": RowLabel.PREDICTED, "both tokens": RowLabel.BOTH, "input token": RowLabel.FED}
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
 
 

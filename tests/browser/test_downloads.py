@@ -110,11 +110,6 @@ def numbers(rows: list[dict[str, str]], column: str) -> list[float]:
     return [float(row[column]) for row in rows]
 
 
-def step_names(trace: Trace) -> tuple[str, ...]:
-    """Return the names of decoder steps with their pieces' marks: "▁liebe → ▁meinen"."""
-    return tuple(map(" → ".join, zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)))
-
-
 def test_a_plotly_map_has_its_weights_in_picture_and_numbers_and_its_menu_has_the_keys(visited, take, trace):
     page, weights = visited("/?map=1"), trace.cross[LAYER, HEAD]
     button = page.locator(".st-key-cross_map > .figure_download")
@@ -126,12 +121,12 @@ def test_a_plotly_map_has_its_weights_in_picture_and_numbers_and_its_menu_has_th
     assert (np.diff(opaque[weights.ravel().argsort()]) >= -1e-6).all(), "the stronger, the more opaque"
     rows = rows_of(files)
     for row, weight in zip(rows, weights.ravel(), strict=True):
-        assert row["decoder row: input → output token"] == step_names(trace)[int(row["row"])]
+        assert row["decoder row: output token"] == trace.target_tokens[int(row["row"])]
         assert row["key: source token"] == trace.source_tokens[int(row["column"])]
         assert float(row["weight"]) == pytest.approx(weight, rel=1e-5)
     with np.load(files["npz"], allow_pickle=False) as read:
         np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
-        assert tuple(read["rows"]) == step_names(trace) and tuple(read["columns"]) == trace.source_tokens
+        assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
 
     expect(button).to_be_focused()
     page.keyboard.press("Enter")
@@ -194,7 +189,7 @@ def test_one_head_and_all_heads_of_the_explorer(visited, take, trace):
     np.testing.assert_allclose(numbers(rows_of(files), "weight"), weights.ravel(), atol=1.1e-5)
     with np.load(files["npz"], allow_pickle=False) as read:
         np.testing.assert_allclose(read["values"], weights, atol=1.1e-5)
-        assert tuple(read["rows"]) == step_names(trace) and tuple(read["columns"]) == trace.source_tokens
+        assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
 
     files = take(page, ".explorer .overview .download", "png svg csv npz")
     check_picture(page, files, "all_heads")

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser import expect_accessible, wait_until_idle
-from support.traces import step_names
 
 from headlight.plots.numbers import percent
-from headlight.plots.tokens import shown_token
+from headlight.plots.tokens import shown_token, shown_tokens
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import Trace
 
@@ -59,7 +58,7 @@ def thumbnail(page: Page, layer: int, head: int) -> dict[str, float]:
 def test_pointing_shows_weights_and_heads_and_a_click_keeps_them(page, address, trace):
     open_explorer(page, address, head="cross.2.3")
     page.locator(".map canvas").hover(position=cell(page, trace, 3, 1))
-    expect(page.locator(f"{QUERIES}.pointed")).to_have_text(step_names(trace)[3])
+    expect(page.locator(f"{QUERIES}.pointed")).to_have_text(shown_tokens(trace.target_tokens)[3])
     expect(page.locator(f"{KEYS}.pointed")).to_have_text(shown_token(trace.source_tokens[1]))
     expect_weight(page, trace.cross[1, 2, 3, 1])
     page.locator(KEYS).nth(2).hover()
@@ -89,7 +88,7 @@ def test_tokens_are_chosen_in_both_views_and_the_link_keeps_them(page, address, 
     page.locator(".readers button").nth(4).click(modifiers=["Shift"])
     expect_weight(page, (trace.cross[1, 2, 2] + trace.cross[1, 2, 4]).max() / 2)
     page.wait_for_url(re.compile(r"query=3\.5"))
-    names = [step_names(trace)[step] for step in (2, 4)]
+    names = [shown_tokens(trace.target_tokens)[step] for step in (2, 4)]
     other = elsewhere(page.url)
     expect(other.locator(".readers [aria-pressed=true]")).to_have_text(names)
     expect(other.locator(".lines canvas")).to_be_visible()
@@ -138,7 +137,7 @@ def test_a_finger_chooses_heads_and_cells_and_opened_tables_fit_a_phone(visitor,
     page.get_by_role("button", name="Select multiple").tap()
     page.locator(".overview canvas").tap(position=thumbnail(page, 2, 3))
     page.locator(".map canvas").tap(position=cell(page, trace, 2, 3))
-    expect(page.locator(CHOSEN)).to_have_text(step_names(trace)[2])
+    expect(page.locator(CHOSEN)).to_have_text(shown_tokens(trace.target_tokens)[2])
     expect_weight(page, trace.cross[1, 2, 2, 3])
     for table in ("heads", "weights"):
         page.locator(f"details.{table} summary").tap()

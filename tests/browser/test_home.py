@@ -4,6 +4,7 @@ import re
 from urllib.parse import quote
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, Page, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from support.browser import expect_accessible, go_back, wait_for_keys, wait_until_idle
@@ -39,12 +40,10 @@ def test_any_text_is_translated_as_text_and_nothing_is_requested_from_others(pag
     page.on("request", lambda request: requests.append(request.url))
     page.goto(f"{address}/?map=1")
     translation, maps = page.locator(".token_lines .whole"), page.locator(".heatmaplayer image")
-    for text in (SHORT, HOSTILE, ""):
+    for text in (SHORT, HOSTILE):
         type_sentence(page, text)
-        if text:
-            expect(translation).to_have_text(shipped.translate([text])[0])
-        expect(maps).to_have_count(1 if text else 0)
-        expect(page.get_by_text("The text is empty")).to_be_visible(visible=not text)
+        expect(translation).to_have_text(shipped.translate([text])[0])
+        expect(maps).to_have_count(1)
     assert page.evaluate("window.hurt") is None
     assert not page.locator(".token_lines").locator("img, b").count()
     allowed = (address, "data:", "blob:", address.replace("http", "ws"))
@@ -100,7 +99,7 @@ def test_lines_and_numbers_are_the_weights_of_the_chosen_head(page, address, shi
     page.locator(".row.source button").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("End")
-    expect(readout).to_contain_text(f"output token {len(weights)}")
+    expect(readout).to_contain_text("“⟨end⟩” looks at")
     assert shown_lines(page) == (weights[-1] >= 0.01).sum()
     expect(page.locator(".row button[tabindex='0']")).to_have_count(2)  # Tab stops once in each row
     page.get_by_text("Table of these weights").click()
@@ -119,6 +118,21 @@ def test_lines_and_numbers_are_the_weights_of_the_chosen_head(page, address, shi
     page.get_by_role("link", name="Decoding", exact=True).click()
     expect(page.locator(".place")).to_be_visible()
     expect(chosen).to_have_text("5")
+
+
+@pytest.mark.parametrize("way", ["mouse", "keys"])
+def test_a_doubtful_token_leads_to_its_step_in_decoding(page, address, shipped, way):
+    text = "I went to the bank."
+    step = int((shipped.trace(text).target_probabilities < 0.5).argmax())
+    open_home(page, address, text)
+    button = page.locator(".row.output button").nth(step)
+    if way == "mouse":
+        button.locator(".doubt").click()
+    else:
+        button.focus()
+        page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(rf"/decoding\?.*step={step + 1}\b"))
+    expect(page.locator(".candidates")).to_be_visible()
 
 
 def test_a_word_of_the_field_is_explained_by_pointing_at_it_and_in_a_list(page, address):

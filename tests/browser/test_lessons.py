@@ -1,7 +1,7 @@
 """Lessons: walked through by mouse, keys and thumb, answered wrongly and rightly, left and resumed."""
 
 import re
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, quote_plus, urlparse
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -174,6 +174,7 @@ def test_a_lesson_is_walked_through_to_its_end(visitor, address, name, hand):
         assert not question.undecided, question.undecided
         if step.is_question:
             answer_question(page, question, press, wrong_first=number % 2 == 1)
+            expect_shown(page, question)
             press.expect_focus()
         elif step.note:
             page.get_by_role("textbox", name="Your observation").fill("seen")
@@ -187,6 +188,26 @@ def test_a_lesson_is_walked_through_to_its_end(visitor, address, name, hand):
     press.expect_focus()
     press(page.locator(".lesson .all"))
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
+
+
+def expect_shown(page: Page, question: StepView) -> None:
+    """Expect the figure that shows an answer, by the measured values of its address."""
+    for name, value in question.address(shown=True).items():
+        # An address leaves out the heads that are off at the beginning.
+        if question.answer.kind != Kind.DO and name != "off" and value != question.step.show.get(name, value):
+            expect(page).to_have_url(re.compile(rf"[?&]{name}={re.escape(quote_plus(value))}(&|$)"))
+    arrive(page)
+
+
+def test_the_head_of_a_step_is_that_of_each_new_sentence(page, address):
+    page.goto(f"{address}/?lesson={FIRST.name}.4&text=I+love+my+teacher.")
+    for text in ("The cat is hungry because it has not eaten.", "I think that he has never read this book."):
+        expect_step(page, FIRST, 4)
+        sentence = page.get_by_role("textbox", name="Sentence to translate")
+        sentence.fill(text)
+        sentence.press("Enter")
+        layer, head = results.default_head(TranslationRequest(results.checkpoint("en-de"), text), "cross")
+        expect(page).to_have_url(re.compile(rf"head=cross\.{layer + 1}\.{head + 1}(&|$)"))
 
 
 def answer_question(page: Page, question: StepView, press: Thumb, *, wrong_first: bool) -> None:

@@ -302,6 +302,9 @@ def test_a_lesson_is_walked_through_to_its_end_for_its_own_sentence(page_of_file
         if step["judged"]:
             choose(page, answer, right=True)
             expect(feedback).to_contain_text(answer["told"]["truth"])
+            expect(page.locator(f"[data-view={answer['shown']['view']}]")).to_be_visible()
+            for name, value in answer["shown"]["said"].items():
+                expect(page).to_have_url(re.compile(rf"{name}={re.escape(value)}(&|$)"))
         expect(lines).not_to_have_class(re.compile("veiled"))
         page.locator(".lesson .next").click()
     judged = sum(step["judged"] for step in steps)

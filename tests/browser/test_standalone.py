@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import expect
 from support.browser import expect_accessible, wait_until_idle
 from support.chromium import new_visitor
-from support.traces import step_names
 
 from headlight.plots.numbers import percent
+from headlight.plots.tokens import shown_tokens
 from headlight.views.attention.explorer_content import DEFAULTS, explorer_blob, explorer_page, select_heads
 from transformer.interpret.trace import Trace
 
@@ -71,6 +71,6 @@ def test_attention_is_saved_with_its_choice(page, address, files, tmp_path, trac
     saving.value.save_as(tmp_path / "saved.html")
     alone = files((tmp_path / "saved.html").read_text(encoding="utf-8"))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
-    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(step_names(trace)[2])
+    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(shown_tokens(trace.target_tokens)[2])
     expect(alone.locator(".readout")).to_contain_text(f": {percent(trace.decoder[1, 2, 2].max())}.")
     expect_accessible(alone)

@@ -37,11 +37,23 @@ SOLUTIONS = {each.__name__: each for each in (causal_mask, attention, multi_head
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_solution_is_right_and_each_mistake_is_named(name):
     assert check(name, SOLUTIONS[name]).is_right
-    exercise = EXERCISES[name]()
+    exercise = EXERCISES[name][0]()
     for sentence, mistake in exercise.mistakes:
         verdict = check(name, lambda *_, result=mistake: result)
         assert not verdict.is_right and verdict.sentence == sentence
     assert str(tuple(exercise.expected.shape)) in check(name, lambda *_: exercise.expected[:-1]).sentence
+    assert not check(name, lambda *_: exercise.expected + 1e-2).is_right
+    if len(EXERCISES[name]) > 1:
+        assert "another length: The shape" in check(name, lambda *_: exercise.expected).sentence
+
+
+def test_a_solution_may_change_its_arguments():
+    def in_place(query, key, value, mask):
+        query /= math.sqrt(query.shape[-1])
+        return (query @ key.mT).masked_fill(mask.logical_not_(), -math.inf).softmax(dim=-1) @ value
+
+    assert check("attention", in_place).is_right and check("attention", in_place).is_right
+    assert check("multi_head_attention", multi_head_attention).is_right
 
 
 def test_a_function_that_fails_gets_a_sentence():

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
+import { belowName, sourceWords, spokenName, surenessText } from "../../headlight/components/token_lines/words.js";
 
 // Two words of source, "The dog" and a mark; one layer of two heads.
 const FACTS = {
@@ -14,7 +15,7 @@ const FACTS = {
   cross: { shape: [1, 2, 4, 5], weights: Float32Array.from({ length: 40 }, (_, at) => at / 64) },
   candidateTokens: [["▁Die", "▁Der"], ["▁Hund", "▁Tier"], [".", "!"], ["</s>", "."]],
   candidateProbabilities: Float32Array.of(0.375, 0.25, 0.5, 0.25, 0.75, 0.125, 1, 0),
-  hidden: [], unhiddenTokens: ["▁Der", "▁Hund", ".", "</s>"], harmless: null,
+  hidden: [], unhiddenTokens: ["▁Der", "▁Hund", ".", "</s>"],
 };
 const HEAD = { layer: 0, head: 1 };
 
@@ -41,11 +42,35 @@ test("rows are named by the tokens that name the rows of the map", () => {
 
 test("a hidden word is hidden with all its tokens; its changes are marked, and lost words keep their place", () => {
   const unhiddenTokens = ["▁Der", "▁kleine", "▁Ma", "nn", ".", "</s>"];
-  const story = linesStory({ ...FACTS, hidden: [1], unhiddenTokens, harmless: [0, 2] }, HEAD, "both");
+  const story = linesStory({ ...FACTS, hidden: [1], unhiddenTokens }, HEAD, "both");
   assert.deepEqual([story.hidden, story.changed, story.lost], [[1, 2], [1], []]);
-  for (const named of ["“dog”", "“kleine Mann”", "“Hund”", "“The”", "“.”"]) assert.ok(story.headline.includes(named));
+  for (const named of ["“dog”", "“kleine Mann”", "“Hund”"]) assert.ok(story.headline.includes(named));
   const gone = linesStory({ ...FACTS, unhiddenTokens: ["▁Der", "▁alte", "▁Hund", ".", "</s>"] }, HEAD, "both");
   assert.deepEqual(gone.lost, [{ at: 1, text: "alte" }]);
+});
+
+test("a mark rests on the end or a full stop that matches neither it nor the input of its row", () => {
+  const resting = (sourceTokens, targetTokens, weights) => {
+    const { length: rows } = targetTokens, facts = { ...FACTS, sourceTokens, targetTokens };
+    const cross = { shape: [1, 1, rows, sourceTokens.length], weights: Float32Array.from(weights.flat()) };
+    const decoderInputTokens = ["<s>", ...targetTokens].slice(0, rows);
+    return linesStory({ ...facts, decoderInputTokens, cross }, { layer: 0, head: 0 }, "predicted");
+  };
+  const source = ["▁a", "!", "</s>"], target = ["▁b", ".", "</s>"];
+  const of = (...rows) => resting(source, target, rows).resting;
+  assert.deepEqual(of([1, 0, 0], [0, 0.4, 0.6], [0, 0, 1]), { token: ".", key: "</s>" });
+  assert.equal(of([0, 0, 1], [0, 0.6, 0.4], [0, 1, 0]), null, "a word, a mark's translation, and the input's");
+  assert.equal(of([1, 0, 0], [0.2, 0.4, 0.4], [0, 0, 1]), null, "below one half");
+});
+
+test("tokens have spoken names, and a source token is read by the row that looks most at it", () => {
+  const story = linesStory(FACTS, HEAD, "predicted"), { source, sourceWords: words } = story;
+  assert.deepEqual([0, 2, 4].map((at) => spokenName(source, words, "source", at)),
+    ["The, source word 1", "g, source word 2", "end of sentence"]);
+  assert.equal(belowName(story, 0), "Der, output word 1: the model gave it 25 %, its choice number 2");
+  assert.ok(sourceWords(story, 0).startsWith("“</s>” looks at “▁The”: 55 %."));
+  const explained = [[0.91, 0.1], [0.5, 0.1], [0.91, 0]].map((each) => surenessText(...each) !== "");
+  assert.deepEqual(explained, [true, false, false]);
 });
 
 test("weights from a hundredth on have a line, and the largest lies on top", () => {

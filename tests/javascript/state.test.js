@@ -18,7 +18,7 @@ function start(address = {}) {
 }
 
 test("an address is parsed as it was serialised, in any order", () => {
-  const empty = { view: "map", head: "cross.1.1", query: "", key: "", rows: "both tokens", label: "all" };
+  const empty = { view: "map", head: "cross.1.1", query: "", key: "", rows: "output token", label: "all" };
   assert.deepEqual(start().serialize(), empty);
   const address = {
     view: "lines", head: "decoder.1.2-decoder.3.8", query: "", key: "2.4", rows: "input token", label: "none",

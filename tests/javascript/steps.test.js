@@ -33,7 +33,7 @@ const ARRAYS = {
 };
 const FACTS = {
   kind: "cross", layer: 1, head: 1, sentence: 0, batch: 1, heads: 2, headSize: 2, toy: false,
-  queryTokens: ["<s>", "▁a", "▁a"], queries: ["<s> → ▁a", "▁a → ▁a", "▁a → </s>"], keys: ["▁x", "</s>"],
+  queries: ["<s>", "▁a", "▁a"], keys: ["▁x", "</s>"],
   norm: "post", normType: "layer", epsilon: 1e-5, divided: true, embedding: { scaled: true, positioned: true },
   gaps: { query: 1e-7, key: 3e-7, value: 0, concatenated: 2e-6, output: 0.5 }, arrays: ARRAYS,
 };

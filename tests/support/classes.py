@@ -13,8 +13,12 @@ import uvicorn
 from starlette.applications import Starlette
 from support.server import free_port, until
 
-from headlight.classroom.routes import class_routes
+from headlight.classroom import admission
+from headlight.classroom.routes import _REFUSED, class_routes
 from headlight.classroom.sqlite_store import SqliteStore
+from headlight.classroom.store import Outcome
+
+_, WAITING = _REFUSED[Outcome.WAITING]
 
 
 class Clock:
@@ -70,13 +74,20 @@ class Phone:
         raise AssertionError
 
     def state(self, known: int = 0) -> tuple[int, dict]:
-        """The class's state, for who knows a version of it."""
-        return self._json(*self.ask(f"/{self.code}/state?v={known}", participant=self.number))
+        """The class's state, for who knows a version of it; asked twice by a newcomer."""
+        return self._asked_twice(f"/{self.code}/state?v={known}")
 
     def answer(self, number: int, choice: object) -> tuple[int, dict]:
         """Answer in a round."""
         body = json.dumps({"round": number, "choice": choice})
-        return self._json(*self.ask(f"/{self.code}/answer", "POST", body, participant=self.number))
+        return self._asked_twice(f"/{self.code}/answer", "POST", body)
+
+    def _asked_twice(self, *request: str) -> tuple[int, dict]:
+        status, content = self._json(*self.ask(*request, participant=self.number))
+        if content.get("error") == WAITING:
+            time.sleep(admission.ASK_AGAIN)
+            return self._json(*self.ask(*request, participant=self.number))
+        return status, content
 
     @staticmethod
     def _json(status: int, body: bytes) -> tuple[int, dict]:

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
 
 from ..config import TokenizerConfig
-from ..errors import CheckpointError, DataError
+from ..errors import CheckpointError, ConfigError, DataError
 from ..untrusted import MOST_VOCABULARY, read_regular
 
 TOKENIZER_FILE = "tokenizer.model"
@@ -196,8 +195,13 @@ class Tokenizer(TextTokenizer):
         return cls(model.getvalue())
 
     @property
-    def proto(self) -> sentencepiece_model_pb2.ModelProto:  # type: ignore[name-defined]
-        """Content of the model's file."""
+    def proto(self) -> Any:
+        """Content of the model's file, a `ModelProto`; raises ConfigError where protobuf is not installed."""
+        try:
+            from sentencepiece import sentencepiece_model_pb2
+        except ImportError as error:
+            message = 'protobuf is not installed: pip install "headlight-transformer[train]".'
+            raise ConfigError(message) from error
         return sentencepiece_model_pb2.ModelProto.FromString(self.model)  # type: ignore[attr-defined]
 
     def __len__(self) -> int:

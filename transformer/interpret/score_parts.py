@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from torch import nn
 
 from ..arrays import read_only, require_index, to_array, to_float64
@@ -20,7 +21,7 @@ from ..model.head_ref import HeadRef
 from ..model.layers import NORMS, norm_bias
 from ..model.names import AttentionKind, Stack, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import RESIDUAL_STREAM, Activations, Request, bias_of, record, scores_of
+from .activations import RESIDUAL_STREAM, Activations, Request, bias_of, record, scores_of, weights_of
 from .residual import norm_divisor, sublayers_of
 from .trace import Trace
 
@@ -36,7 +37,7 @@ KEPT = (*RESIDUAL_STREAM, "*.*.*_attention.core")  # modules of an explained pas
 @dataclass(frozen=True)
 class StreamPart:
     """A summand of a residual stream. `kind`: "embedding", "position", "feed_forward", "biases", or a head's
-    `AttentionKind`; layer and head count from 0, None where there is none.
+    `AttentionKind`; layer and head count from 0, None for a part without one.
     """
 
     kind: str
@@ -59,8 +60,8 @@ class ScoreParts:
     """The parts of one score of a head, or of the difference of two scores of one query. Arrays are float64, read-only.
 
     products: [query parts, key parts], scaled as the score is; relative: the bias of relative positions; score: the
-    model's own. Positions count from 0. With `against`, a second key, all are those of the first key minus those of
-    the second, the difference that softmax sees.
+    model's own. Positions count from 0. With `against`, a second key, all values are those of the first key minus those
+    of the second: the difference that softmax sees.
     """
 
     head: HeadRef
@@ -85,7 +86,7 @@ class ScoreParts:
         return replace(self, against=other.key, products=products, relative=relative, score=score)
 
     def grouped(self, opened: StreamPart | None = None) -> "ScoreParts":
-        """Return the same with the heads of each kind and layer added up, but for those of the group `opened`."""
+        """Add up the heads of each kind and layer, except those of the group `opened`."""
         rows, row_groups = _groups(self.query_parts, opened)
         columns, column_groups = _groups(self.key_parts, opened)
         products = np.zeros((len(row_groups), len(column_groups)))
@@ -100,7 +101,7 @@ class ScoreParts:
         return [(*cell, float(value)) for cell, value in zip(cells, self.products[rows, columns], strict=True)]
 
     def without(self, part: StreamPart) -> float:
-        """Return the score if this part (a group: all its heads) were zero on both sides, all else unchanged."""
+        """Return the score with this part, or with all heads of this group, set to zero on both sides."""
         rows = np.array([part in (each, each.group) for each in self.query_parts])
         columns = np.array([part in (each, each.group) for each in self.key_parts])
         return float(self.products[~rows][:, ~columns].sum()) + self.relative
@@ -133,14 +134,27 @@ def explain_score(
     *,
     against: int | None = None,
 ) -> ScoreParts:
-    """Compute the parts of a head's score in the pass of a trace, made by this model without interventions.
+    """Compute the parts of a head's score in the pass of a trace made by this model without interventions.
 
     query, key: positions from 0, of the decoder's input for decoder queries, of the source for encoder queries and for
-    keys of cross-attention; against: another key. Raises ValueError for a head or a position that is not there.
+    keys of cross-attention; against: another key. Raises ValueError for a head or a position that is not there, and for
+    a trace whose weights in this row are not those of the model's own pass.
     """
     model, request = translator.model, Request(keep=KEPT, logits_to_keep=1)
     seen = record(model, [trace.source_ids], [trace.decoder_input_ids], request)
-    return score_parts_of(model, seen, HeadRef(AttentionKind(kind), layer, head), query, key, against)
+    parts = score_parts_of(model, seen, HeadRef(AttentionKind(kind), layer, head), query, key, against)
+    _require_own_pass(trace, seen, parts.head, query)
+    return parts
+
+
+def _require_own_pass(trace: Trace, seen: Activations, head: HeadRef, query: int) -> None:
+    """Compare a row of the trace with that of the pass, to half of the digits of the coarser dtype."""
+    core, maps = seen.call(f"{head.kind.block_name(head.layer or 0)}.core"), trace.attention(head.kind)
+    passed, epsilon = to_array(weights_of(core)[0, head.head, query]), torch.finfo(core.inputs[0].dtype).eps
+    row = maps[head.layer, head.head, query] if head.fits({head.kind: maps.shape[:2]}) else np.full_like(passed, np.nan)
+    if not np.allclose(row, passed, rtol=0, atol=math.sqrt(max(epsilon, np.finfo(maps.dtype).eps))):
+        at = np.abs(row - passed).argmax()
+        raise ValueError(f"expected a trace of this model's own pass, weight {passed[at]:.4g}, got {row[at]:.4g}")
 
 
 def score_parts_of(
@@ -258,7 +272,7 @@ def _written(
 
 
 def _read(summands: _Summands, attention: MultiHeadAttention, head: HeadRef, side: int) -> _Summands:
-    """Project each part to the head's query (side 0) or key (side 1); their bias belongs to the part of biases."""
+    """Project each part to the head's query (side 0) or key (side 1); the projection's bias joins the other biases."""
     size = attention.width // attention.num_heads
     first = side * attention.width + (head.head or 0) * size
     weight = to_float64(attention.query_key_value.weight)[first : first + size]

@@ -35,6 +35,7 @@ from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
+from transformer.files import read_object
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
 from transformer.interpret.residual import (
     ResidualStream,
@@ -132,6 +133,12 @@ def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
     """Return the sentence pairs of a checkpoint as token ids."""
     model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
     return tuple(read_samples(Path(checkpoint.folder), tokenizer, model.config.max_length))
+
+
+@functools.lru_cache(maxsize=64)
+def description(checkpoint: CheckpointFiles) -> dict:
+    """Return the content of a checkpoint's training.json without reading its weights; empty without a readable file."""
+    return _load_optional(checkpoint, "training.json", read_object) or {}
 
 
 def has_samples(checkpoint: CheckpointFiles) -> bool:

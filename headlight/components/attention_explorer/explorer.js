@@ -18,7 +18,7 @@ import { KINDS } from "./story.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 import {
-  KIND_TEXTS, MEASURES, SHORT_PATTERNS, headsTitle, largestText, limitText, measureText, notes, tileName,
+  KIND_TEXTS, MEASURES, SHORT_PATTERNS, headsTitle, largestText, limitText, looksTitle, measureText, notes, tileName,
 } from "./words.js";
 import { inWords } from "../lib/tokens.js";
 
@@ -261,7 +261,8 @@ class Explorer extends Component {
     }
     this.find(".clear").disabled = !state.tokens.length && state.heads.length === 1;
     this.find(".naming").hidden = state.kind === "encoder";
-    this.find(".explanation").textContent = `${KIND_TEXTS[state.kind]}${attention.inputText(state.kind, state.heads)}`;
+    this.find(".explanation").textContent = KIND_TEXTS[state.kind];
+    this.find(".papers p").textContent = attention.inputText(state.kind, state.heads);
     this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {
@@ -282,6 +283,7 @@ class Explorer extends Component {
       return element("li", "", headButton(this.state, head, text));
     });
     this.find(".look").replaceChildren(...items);
+    Object.assign(this.find(".looks"), { textContent: looksTitle(items.length), hidden: !items.length });
   }
 }
 

@@ -7,7 +7,7 @@ import { headName } from "../lib/words.js";
 import { SHORT_PATTERNS, isSmallestFirst, measureText, tileName } from "./words.js";
 
 const FIRST = {
-  view: "map", heads: [{ kind: "cross", layer: 0, head: 0 }], side: "queries", tokens: [], rows: "both tokens",
+  view: "map", heads: [{ kind: "cross", layer: 0, head: 0 }], side: "queries", tokens: [], rows: "output token",
   words: "pieces", specials: "shown", top: 100, together: "mean", scale: "0 to 1", kinds: "one", label: "all",
   sort: "layer", least: 0,
 };

@@ -26,15 +26,12 @@ function measuresOf({ confidence, entropy, counts }, leastRows) {
   return Object.fromEntries([["confidence", confidence], ["entropy", entropy], ...shares].filter(known));
 }
 
-// The heads to look at first, as unlike as can be: of each label the most confident, then those without one, then the
-// rest.
+// The heads with a pattern to look at first, as unlike as can be: of each label the most confident, then the rest.
 function looksOf({ labels, confidence }, heads) {
-  const sorted = labels.map((_, at) => at).sort((one, other) => confidence[other] - confidence[one]);
-  const first = new Set(sorted.filter((at, place) => {
-    return labels[at] && sorted.findIndex((each) => labels[each] === labels[at]) === place;
-  }));
-  const place = (at) => (first.has(at) ? 0 : labels[at] === null ? 1 : 2);
-  const looks = sorted.sort((one, other) => place(one) - place(other)).slice(0, LOOKS);
+  const labelled = labels.flatMap((label, at) => (label ? [at] : []));
+  const sorted = labelled.sort((one, other) => confidence[other] - confidence[one]);
+  const isFirst = (at) => sorted.find((each) => labels[each] === labels[at]) === at;
+  const looks = [...sorted.filter(isFirst), ...sorted.filter((at) => !isFirst(at))].slice(0, LOOKS);
   return looks.map((at) => ({ layer: Math.floor(at / heads), head: at % heads }));
 }
 

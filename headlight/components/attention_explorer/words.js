@@ -34,7 +34,7 @@ export const tileName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
 const labelledText = (labelled, sentences) => {
   if (labelled === null) return "";
-  return ` The same in ${percent(labelled / sentences)} of ${pluralize(sentences, "sentence pair")}.`;
+  return ` It does so ${percent(labelled / sentences)} of the time over ${pluralize(sentences, "sentence pair")}.`;
 };
 
 // A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null.
@@ -47,17 +47,18 @@ export function headText({ kind, layer, head, label, share, labelled, sentences,
   );
 }
 
+export const looksTitle = (count) => `${["A head", "Two heads", "Three heads"][count - 1] ?? "No head"} worth a look`;
+
 // A head worth a look. rows: those of the `eligible` ones that follow its label.
-export function lookText({ layer, head, label, rows, eligible, labelled, sentences, confidence }) {
+export function lookText({ layer, head, label, rows, eligible, labelled, sentences }) {
   const name = sentenceCase(headName({ layer, head }));
-  if (label === null) return `${name}: no clear pattern, confidence ${measureText("confidence", confidence)}.`;
   const seen = `${name} looks at ${PATTERN_PLACES[label]} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
   return seen + labelledText(labelled, sentences);
 }
 
 // A hint for a head that aligns to the input tokens better; input, output: shares of the rows that could align.
 export const inputText = (input, output) => (
-  ` This head matches the input token (${percent(input)} of rows) rather than the output token (${percent(output)}; ` +
+  `This head matches the input token (${percent(input)} of rows) rather than the output token (${percent(output)}; ` +
   "Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”."
 );
 

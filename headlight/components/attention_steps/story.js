@@ -2,7 +2,7 @@
 //
 // Facts (headlight/views/inside/block_facts.py; engine/stages.js without the tokens):
 //   kind, layer, head, sentence: counted from 0; batch, heads, headSize; toy: whether the numbers are made up
-//   queryTokens, keys: tokens; queries: labels of the rows
+//   keys: tokens; queries: labels of the rows
 //   norm: "post" or "pre", normType: "layer" or "rms", epsilon, divided: whether scores are divided by √d_k
 //   embedding: { scaled, positioned, normalised }
 //   gaps: the largest difference of each stage from its recomputation in double precision
@@ -70,7 +70,7 @@ function deviation(values) {
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
 }
 
-const queryAt = ({ queryTokens }, row) => quotedAt(queryTokens, row, "query");
+const queryAt = ({ queries }, row) => quotedAt(queries, row, "query");
 const keyAt = ({ keys }, column) => quotedAt(keys, column, "key");
 const rangesOf = (before, after) => ({ before: ends(norms(before)), after: ends(norms(after)) });
 

@@ -68,7 +68,7 @@ class ClassDesk extends Component {
       ".place": !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "",
       ".ask": question?.text ?? data.why, ".about": question?.about ? `“${question.about}”` : "",
       ".told": question?.told ?? "", ".count": countOf(data),
-      "[data-act=lock]": `${data.locked ? "Open the door" : "Lock the door"} to newcomers`,
+      "[data-act=lock]": data.locked ? "Let new phones in again" : "Let no new phones in",
     });
     this.find(".ask").classList.toggle("why", !question);
     this.spread(WALLS[question && phase] ?? "");
@@ -224,8 +224,8 @@ class ClassDesk extends Component {
 
 function countOf({ asked: question, here, phase }) {
   if (!question) return `${here} here`;
-  const { answered, time, bars } = question;
-  if (bars.length > 1) return `${ordinal(0)} to ${ordinal(time - 1)} time, side by side`;
+  const { answered, bars } = question;
+  if (bars.length > 1) return bars.length === 2 ? "Before and after you talked" : `All ${bars.length} votes`;
   return phase === "asking" ? `${answered} of ${Math.max(here, answered)} answered` : `${answered} answered`;
 }
 

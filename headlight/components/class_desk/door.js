@@ -6,6 +6,7 @@ import { storage } from "../lesson_panel/memory.js";
 import { svgElement } from "../lib/canvas.js";
 
 const QUIET = 4; // modules of white around a QR code
+const HOTSPOT = "Some networks keep devices apart: then connect this computer and the phones to one phone’s hotspot.";
 const NAME = "headlight-door-"; // and the class's code: "1" where the door is open
 
 export class Door {
@@ -48,8 +49,8 @@ export class Door {
     }
     this.find(".join").hidden = !link;
     this.find(".problem").textContent = problem;
-    const then = link ? "Where that address does not answer, try" : "Phones then open";
-    this.find(".others").textContent = others.length ? `${then} ${others.join(" or ")}` : "";
+    const other = others.length ? ` Try ${others.join(" or ")}.` : "";
+    this.find(".others").textContent = link ? `Does it not open on a phone?${other} ${HOTSPOT}` : "";
   }
 
   toggle(open = !this.dialog.open) {

@@ -17,9 +17,6 @@
 //                                                 decoding.js, which also says what the option `watched` adds; of what
 //                                                 ended also `text` and `tokens`, and keptTokens: [step][path] of the
 //                                                 last ids
-//   translateWithoutEach(text, sets, each, options)   greedily once for each set of hidden source positions;
-//                                                 each({ index, hidden, targetIds, targetTokens, targetText,
-//                                                 logProbability, finished }) is called as they come
 //   headLosses(text, targetIds, each, { lane })   losses without each head alone: each({ head: "cross.2.4", losses,
 //                                                 turned }) is called head by head, behind all other runs and in no
 //                                                 order, see sharing.js; resolves to log P of each id
@@ -79,10 +76,6 @@ class Headlight {
 
   search(text, options) {
     return this.ask("search", [text], options);
-  }
-
-  translateWithoutEach(text, sets, each, options) {
-    return this.ask("translateWithoutEach", [text, sets], options, each);
   }
 
   stages(text, target, chosen, options) {

@@ -59,18 +59,6 @@ export class Translator {
     return { ...record, ended: record.ended.map(named), keptTokens };
   }
 
-  // Translate greedily once for each set of source positions that are hidden; yields each as it comes.
-  *translateWithoutEach(text, sets, { prefix } = {}) {
-    const source = this.sourceIds(text), begun = this.prefixIds(prefix);
-    for (const [index, hidden] of sets.entries()) {
-      if (new Set(hidden).size >= source.length) throw new RangeError("a set of positions leaves nothing to read");
-      const { targetIds, logProbability } = (yield* decode(this.engine, source, { prefix: begun, hidden })).results();
-      const texts = { targetIds, targetText: this.tokenizer.decode(targetIds), targetTokens: this.tokens(targetIds) };
-      const finished = targetIds.at(-1) === this.config.end_id;
-      yield { index, hidden: [...hidden], ...texts, logProbability, finished };
-    }
-  }
-
   // One attention block of the pass over a translation, ids, stage by stage: see stages.js. chosen: kind, layer, head.
   *stages(text, target, chosen) {
     yield; // a later question for another block gives this one up

@@ -7,7 +7,7 @@ import { decodeFacts } from "../lib/facts.js";
 import { Component, mounted } from "../lib/mount.js";
 import { headAddress } from "../lib/selection.js";
 import { tableRow } from "../lib/table.js";
-import { inWords } from "../lib/tokens.js";
+import { inWords, spoken } from "../lib/tokens.js";
 import { KIND_NAMES } from "../lib/words.js";
 import { figureOf } from "./picture.js";
 import { switchesOf } from "./story.js";
@@ -74,7 +74,8 @@ class HeadSwitches extends Component {
         const name = headAddress({ kind, layer, head }), button = this.buttons.get(name), off = this.off.includes(name);
         button.replaceChildren(...(turned[layer][head] ? [element("i", "turned")] : []));
         button.style.setProperty("--colour", signedColour(limit ? -loss / limit : 0));
-        Object.assign(button, { ariaPressed: off, ariaLabel: `${off ? "Off: " : ""}${words[layer][head]}` });
+        const text = (off ? "Off: " : "") + words[layer][head];
+        Object.assign(button, { ariaPressed: off, ariaLabel: spoken(text), words: text });
       }));
     }
     const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(-share));
@@ -103,7 +104,7 @@ class HeadSwitches extends Component {
   }
 
   describe({ target = null } = {}) {
-    const words = target?.closest?.("td button")?.ariaLabel;
+    const words = target?.closest?.("td button")?.words;
     this.readout.textContent = words ? inWords(words) : invitation();
   }
 

@@ -42,7 +42,7 @@ export function notesMove(number) {
 
 // Streamlit writes the page, then the values that the page gives its address: one entry in the browser's history, until
 // the visitor does something else.
-function asOneEntry() {
+export function asOneEntry() {
   if (Object.hasOwn(history, "pushState")) delete history.pushState;
   let first = true;
   history.pushState = (...entry) => {

@@ -5,7 +5,7 @@ import { button, element, setWords } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Memory, storage } from "./memory.js";
 import {
-  LEAVE, LONGEST, TO_LIST, TO_NEXT, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove,
+  LEAVE, LONGEST, TO_LIST, TO_NEXT, asOneEntry, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove,
 } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
@@ -22,7 +22,6 @@ class LessonPanel extends Component {
     this.find(".hint").onclick = () => this.setTriggerValue("hint", true);
     this.find(".show").onclick = () => this.show();
     this.find(".back_to").onclick = () => this.go(this.data.step);
-    this.find(".teach").onclick = () => this.teach();
     this.find(".leave").onclick = () => this.go(LEAVE);
     this.find(".back").onclick = () => this.go(this.data.step - 1);
     this.find(".next").onclick = () => this.go(this.data.step + 1);
@@ -43,7 +42,7 @@ class LessonPanel extends Component {
     this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
     this.whenResized(this.panel, () => this.dock());
     this.ends.push(() => this.folding.disconnect(), () => page.style.removeProperty("--docked"));
-    this.ends.push(() => [this.timer, this.giveUp, this.looking].forEach(clearTimeout));
+    this.ends.push(() => [this.timer, this.giveUp, this.looking, this.seeking].forEach(clearTimeout));
     this.ends.push(() => page.classList.remove("lesson_pages"));
   }
 
@@ -65,14 +64,22 @@ class LessonPanel extends Component {
     this.wait(isMoving());
     if (isMoving()) whenAtRest(() => this.arrive());
     const moved = data.key !== this.data?.key;
-    if (data.look && (moved || arrives)) whenAtRest(() => bringIntoSight(data.look));
     this.data = data;
+    if (data.look && (moved || arrives)) whenAtRest(() => this.look());
     if (moved || !this.chosen) this.chosen = new Set([data.tried.choice ?? []].flat());
     if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);
     const focused = this.focused();
     this.draw(moved);
     if (focused && (moved || !this.focused())) this.refocus(moved);
     whenAtRest(() => this.comeBack());
+  }
+
+  // Bring the part that the step is about into sight once it is drawn, and a token in it: "home_lines word 8".
+  look(until = performance.now() + SETTLED) {
+    clearTimeout(this.seeking);
+    const [key, ...token] = this.data.look.split(" "), place = document.querySelector(`.st-key-${CSS.escape(key)}`);
+    if (place && bringIntoSight(place, token.join(" "))) return;
+    if (performance.now() < until) this.seeking = setTimeout(() => this.look(until), LOOK);
   }
 
   // The element of the panel that has the focus, null where none has it.
@@ -107,7 +114,7 @@ class LessonPanel extends Component {
       ".feedback": ended ? data.score ?? "" : feedback(data, over), ".hint": `Hint (${data.more_hints} left)`,
     });
     const shown = {
-      ".teach": !data.alone, ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
+      ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
       ".ways": ended && data.next_lesson !== undefined, ".onward": data.next_lesson, ".undecided": data.undecided,
       ".hint": data.more_hints, ".show": data.ask,
     };
@@ -139,7 +146,8 @@ class LessonPanel extends Component {
     const buttons = (data.kind === "one" || several ? data.options : []).map(([name, label]) => {
       const isPressed = this.chosen.has(name), isRight = data.right.includes(name);
       const isWrong = isPressed && data.tried.choice !== null && !several && !isRight;
-      const made = button(label, () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
+      const made = button("", () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
+      setWords(made, label);
       return Object.assign(made, { ariaPressed: String(isPressed), disabled: over });
     });
     if (several && !over) buttons.push(button("Check", () => this.answer([...this.chosen]), "check"));
@@ -172,6 +180,7 @@ class LessonPanel extends Component {
 
   answer(choice) {
     this.chosen = new Set([choice].flat());
+    if (this.data.moves) asOneEntry(); // a right one may open its figure
     this.setTriggerValue("choice", choice);
   }
 
@@ -219,12 +228,6 @@ class LessonPanel extends Component {
     this.setTriggerValue("show", true);
   }
 
-  teach() {
-    if (isMoving()) return;
-    this.depart();
-    this.setTriggerValue("teach", true);
-  }
-
   // Reduce a phone's sheet to the options, the feedback and the way on.
   lower(low) {
     this.panel.classList.toggle("low", low && window.innerWidth <= NARROW);
@@ -253,8 +256,13 @@ class LessonPanel extends Component {
   }
 }
 
-function bringIntoSight(key) {
-  document.querySelector(`.st-key-${CSS.escape(key)}`)?.scrollIntoView({ block: "center" });
+// Scroll to a part of the page, on a phone above the sheet, and to one of its tokens; return whether it was there.
+function bringIntoSight(place, token) {
+  place.scrollIntoView({ block: window.innerWidth <= NARROW ? "start" : "nearest" });
+  const roots = [place, ...place.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+  const found = roots.map((root) => root.querySelector(`[data-at="${token}"]`)).find(Boolean);
+  found?.scrollIntoView({ block: "nearest", inline: "center" });
+  return !token || found;
 }
 
 function whenAtRest(act) {

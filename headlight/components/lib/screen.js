@@ -17,5 +17,6 @@ export const press = () => (window.matchMedia("(pointer: coarse)").matches ? "ta
 // A sentence that invites to click, for whom it is.
 export const invite = (text) => {
   if (press() === "click") return text;
-  return text.replace("Click", "Tap").replace("click", "tap").replace("Hover over", "Touch");
+  return text.replace("Click", "Tap").replace("click", "tap").replace("Hover over", "Touch")
+    .replace("Move the mouse over", "Tap");
 };

@@ -9,11 +9,6 @@ import { MINUS } from "../lib/format.js";
 
 const PLACE = /^([a-z][a-z0-9_]*)(?:\.(\d{1,2}))?$/; // in the address: "attention.3"
 const NO_SENTENCE = "This step is about another sentence.";
-// The containers that a step may blur, by their names in the app.
-const VEILED = {
-  home_lines: "[data-view=home] .component", switches: "[data-of^=head_switches]",
-  player: "[data-view=decoding] .component",
-};
 const OF_FINDINGS = ["findings", "more"]; // what a step may blur of all findings, see lib/finding.css
 
 export const fresh = () => ({ choice: null, hints: 0, shown: false, right: false });
@@ -103,7 +98,7 @@ export class Lessons {
     const { answer, step, lesson, view } = this, tried = this.tried, { at, shown, panel: { key } } = answer;
     const isOver = tried.right || tried.shown;
     veil([...step.cover, ...(isOver || !answer.told ? [] : step.veil)]);
-    this.missing.textContent = (tried.shown ? shown : at).missing;
+    this.missing.textContent = (isOver ? shown : at).missing;
     const again = step.judged && !isOver && this.answered(lesson).has(this.number);
     this.give({ ...panelData(answer, { ...tried }), away: ![at.view, shown.view].includes(view), again, name: key });
   }
@@ -130,7 +125,7 @@ export class Lessons {
     if (name === "hint") tried.hints = Math.min(tried.hints + 1, answer.told.hints.length);
     if (name === "show") tried.shown ||= !tried.right;
     this.draw();
-    if (name === "show" && answer.panel.moves) this.look(answer.shown);
+    if ((name === "show" || (!isOver && tried.right)) && answer.panel.moves) this.look(answer.shown);
   }
 
   // Open the view of a place for the step that is shown.
@@ -202,12 +197,12 @@ function answerFor({ any, answers }, text) {
   return Object.hasOwn(answers, text) ? answers[text] : null;
 }
 
-// Blur the containers of these names, and take the blur from all others.
+// Blur the containers of these names, which are those of the app, and take the blur from all others.
 function veil(names) {
   for (const name of OF_FINDINGS) {
     document.documentElement.style.setProperty(`--${name}`, names.includes(name) ? "blur(9px)" : "none");
   }
-  const veiled = new Set(names.flatMap((name) => [...document.querySelectorAll(VEILED[name] ?? ":not(*)")]));
+  const veiled = new Set(names.flatMap((name) => [...document.querySelectorAll(`.st-key-${name}`)]));
   for (const place of document.querySelectorAll(".component")) {
     place.classList.toggle("veiled", veiled.has(place));
     place.inert = veiled.has(place);

@@ -20,15 +20,6 @@ export class LocalSource {
     return this.once(JSON.stringify(["search", text, options]), ask);
   }
 
-  // The translation without each of some sets of source positions: { targetIds, targetText }.
-  withoutEach(text, sets, lane = "without each") {
-    return this.once(JSON.stringify(["without", text, sets]), async () => {
-      const translations = [];
-      await this.model.translateWithoutEach(text, sets, (each) => (translations[each.index] = each), { lane });
-      return translations;
-    });
-  }
-
   // Losses of a translation without each head: all of { kind, layer, head, losses, turned }. progress(count): called
   // with the number of heads measured so far.
   losses(trace, progress, lane = "losses") {

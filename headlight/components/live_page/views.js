@@ -7,15 +7,14 @@ import { default as player } from "../decoding_player/player.js";
 import { hardestStep } from "../decoding_player/story.js";
 import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
-import { JOINT, button, element } from "../lib/canvas.js";
-import { isSame } from "../lib/diff.js";
+import { button, element } from "../lib/canvas.js";
 import { headAddress, headsAddress, numbersAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
 import { KIND_NAMES, NOTHING } from "../lib/words.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
-import { explorerChoice, headIn } from "./address.js";
+import { addressOf, explorerChoice, headIn } from "./address.js";
 import { measureHeads, patternFacts, plainestHead } from "./patterns.js";
 import { DRAWN_HERE, DecodingFields, decodingIn, optionsOf, resultLine, showTree } from "./ways.js";
 
@@ -63,19 +62,14 @@ export class Home extends View {
     const after = positions.length ? await this.source.trace(text, { hidden: positions }, "hidden") : trace;
     if (!isCurrent()) return;
     this.numbers = numbers;
-    const draw = (harmless) => {
-      const facts = { ...after, hidden: numbers, unhiddenTokens: trace.targetTokens, harmless };
-      this.give(tokenLines, { facts, ...this.head({}, trace), rows: "predicted", layout: "alone" });
-    };
-    draw(null);
-    if (numbers.length !== 1) return;
-    const without = await this.source.withoutEach(text, words.map(positionsOf));
-    const isHarmless = (number) => isSame(without[number].targetIds, trace.targetIds);
-    if (isCurrent()) draw([...words.keys()].filter(isHarmless));
+    const facts = { ...after, hidden: numbers, unhiddenTokens: trace.targetTokens };
+    this.give(tokenLines, { facts, ...this.head({}, trace), rows: "predicted", layout: "alone" });
+    this.params = params;
   }
 
-  // The number of a word that was clicked, from 0; -1 to show all.
-  handle(_, number) {
+  // The number of a word that was clicked, from 0, -1 to show all; or of a doubtful output token.
+  handle(name, number) {
+    if (name === "doubt") return void (location.hash = addressOf("decoding", { ...this.params, step: number + 1 }, {}));
     const { numbers } = this, others = numbers.filter((each) => each !== number);
     const now = number < 0 ? [] : others.length < numbers.length ? others : [...numbers, number];
     this.navigate({ hidden: numbersAddress(now.sort((one, other) => one - other)) });
@@ -257,10 +251,9 @@ export class Inside extends View {
     const values = { kind, layer: layer + 1, head: head + 1 };
     for (const [name, value] of Object.entries(values)) this.find(`[name=${name}]`).value = value;
     const { sourceTokens: source, decoderInputTokens: fed, targetTokens: predicted } = trace;
-    const queryTokens = kind === "encoder" ? source : fed, keys = kind === "decoder" ? fed : source;
-    const queries = kind === "encoder" ? source : fed.map((token, at) => `${token}${JOINT}${predicted[at]}`);
+    const keys = kind === "decoder" ? fed : source, queries = kind === "encoder" ? source : predicted;
     const shown = JSON.stringify([trace.sourceText, this.chosen]);
-    return this.draw({ ...facts, queryTokens, queries, keys }, params, shown);
+    return this.draw({ ...facts, queries, keys }, params, shown);
   }
 
   // shown: the name of the block.

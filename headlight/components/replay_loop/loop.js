@@ -46,8 +46,8 @@ class ReplayLoop extends Component {
     this.at = at;
     this.cells.forEach((cell, index) => tint(cell, map.weights[at * this.cells.length + index], dark));
     this.find(".wrote").textContent = outputs[at] || "(nothing)";
-    const when = `“${sourceText}” after ${steps[at].toLocaleString("en")} training steps.`;
-    this.find(".about").textContent = `${when} Each row: where one head looks to write one token.`;
+    const when = `“${sourceText}” after ${steps[at].toLocaleString("en")} practice steps.`;
+    this.find(".about").textContent = `${when} Each row: where it looks to write one word.`;
   }
 }
 

@@ -14,7 +14,9 @@ import { changesOf, curve, linesOf, lookOf, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
 import { SIDES, centresOf, fitLetters, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
 import { linesStory } from "./story.js";
-import { INVITATION, below, doubtText, outputWords, shareText, sourceWords } from "./words.js";
+import {
+  belowName, doubtText, invitation, outputWords, shareText, sourceWords, spokenName, surenessText,
+} from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const LAYOUTS = { alone: { apart: "max(200px, 26vh)", letters: 20 }, "beside map": { apart: "230px", letters: 15 } };
@@ -31,7 +33,7 @@ class TokenLines extends Component {
     this.buttons = { source: [], output: [] };
     this.hovered = this.focused = null; // {side, index}
     listenToRow(this, "source", this.rows.source, (clicked) => clicked && this.hide(clicked.index));
-    listenToRow(this, "output", this.rows.output);
+    listenToRow(this, "output", this.rows.output, (clicked, event) => clicked && this.doubt(clicked.index, event));
     const rows = () => `a row for each ${this.data.below} token, a column for each source token`;
     const label = () => `Weights of ${this.data.name}: ${rows()}`;
     this.table = new Table(find("details"), label, () => this.tableRows());
@@ -44,6 +46,11 @@ class TokenLines extends Component {
   hide(index) {
     const word = this.data.sourceWords.findIndex(([first, after]) => first <= index && index < after);
     if (word >= 0) this.setTriggerValue("word", word);
+  }
+
+  // Report a doubtful token whose other candidate was clicked, or that was chosen by key.
+  doubt(index, { target, detail }) {
+    if (this.data.doubts[index] && (detail === 0 || target.matches(".doubt"))) this.setTriggerValue("doubt", index);
   }
 
   // Facts and options: see story.js.
@@ -91,31 +98,30 @@ class TokenLines extends Component {
   }
 
   describeSource() {
-    const { source, hidden } = this.data;
+    const { source, sourceWords: words, hidden } = this.data;
     this.buttons.source.forEach((button, index) => {
       const isHidden = hidden.includes(index), offer = !button.classList.contains("special");
       const does = `${press()} to ${isHidden ? "show it again" : "hide it"}`;
       const what = offer ? `${isHidden ? ", hidden from every head" : ""}: ${does}` : "";
       button.classList.toggle("hidden", isHidden);
       if (offer) button.setAttribute("aria-pressed", String(isHidden));
-      button.title = `“${source[index]}”, source token ${index + 1}${what}`;
+      button.title = spokenName(source, words, "source", index) + what;
       button.setAttribute("aria-label", button.title);
     });
   }
 
   describeOutput(index, flashes) {
-    const { probabilities, changed } = this.data, button = this.buttons.output[index];
-    const { name, chance } = below(this.data, index), isChanged = Boolean(chance && changed.includes(index));
-    const label = chance ? `${name}, ${chance}` : name;
-    const colour = chance ? tintOf(shareOf(probabilities[index])) : "transparent";
-    button.querySelector(".token").style.setProperty("--tint", colour);
-    button.querySelector(".chance").textContent = chance && shareText(probabilities[index]);
-    const doubt = chance && this.data.doubts[index];
+    const { below, probabilities, changed, doubts, smoothing } = this.data, button = this.buttons.output[index];
+    const isOutput = below === "output", chance = probabilities[index], doubt = isOutput && doubts[index];
+    const isChanged = isOutput && changed.includes(index), label = belowName(this.data, index);
+    const also = doubt ? `; ${doubtText(doubt)}: ${press()} it to see this step` : "";
+    button.querySelector(".token").style.setProperty("--tint", isOutput ? tintOf(shareOf(chance)) : "transparent");
+    button.querySelector(".chance").textContent = isOutput ? shareText(chance) : "";
     button.querySelector(".doubt").textContent = doubt ? doubtText(doubt) : "";
     button.classList.toggle("changed", isChanged);
     button.classList.toggle("flashes", isChanged && flashes);
-    button.setAttribute("aria-label", isChanged ? `${label}, changed` : label);
-    button.title = label;
+    button.setAttribute("aria-label", label + also + (isChanged ? ", changed" : ""));
+    button.title = label + also + (isOutput ? surenessText(chance, smoothing) : "");
   }
 
   fill(side, tokens, words) {
@@ -127,6 +133,8 @@ class TokenLines extends Component {
       const button = element("button", special ? "special" : "", ...parts);
       button.type = "button";
       button.tabIndex = index ? -1 : 0;
+      const word = words.findIndex(([start, stop]) => start <= index && index < stop);
+      button.dataset.at = side === "source" ? `word ${word + 1}` : `row ${index + 1}`; // for a lesson to scroll to
       return button;
     });
     this.buttons[side] = buttons;
@@ -163,7 +171,8 @@ class TokenLines extends Component {
   // Room for the longest words: what stands below them moves under no finger.
   reserve() {
     const tokens = SIDES.flatMap((side) => this.buttons[side].map((_, index) => ({ side, index })));
-    const texts = [null, ...tokens].map((each) => inWords(this.words(each))), { style } = this.readout;
+    const longest = invitation({ heads: 99, resting: { token: "</s>", key: "." } }), { style } = this.readout;
+    const texts = [longest, ...tokens.map((each) => this.words(each))].map(inWords);
     style.minHeight = "";
     this.readout.textContent = texts.reduce((one, other) => (other.length > one.length ? other : one));
     style.minHeight = `${this.readout.offsetHeight}px`;
@@ -180,6 +189,7 @@ class TokenLines extends Component {
     // Nothing reads a hidden word, so that pointing at it would leave no line.
     const pointed = named?.side === "source" && this.data.hidden.includes(named.index) ? null : named;
     markLines(this.between, this, pointed);
+    this.stage.classList.toggle("of_source", pointed?.side === "source");
     for (const side of SIDES) {
       this.buttons[side].forEach((button, index) => {
         const isPointed = pointed?.side === side && pointed.index === index;
@@ -198,7 +208,7 @@ class TokenLines extends Component {
   }
 
   words(pointed) {
-    if (!pointed) return INVITATION;
+    if (!pointed) return invite(invitation(this.data));
     return (pointed.side === "output" ? outputWords : sourceWords)(this.data, pointed.index);
   }
 

@@ -12,7 +12,7 @@ export function pathLike(weight) {
 }
 
 // Let a row hear what points at its tokens. lines: {buttons, centres}, each by side, {hovered, focused}, which are set
-// here, and show(), which draws them. clicked(place) hears of a click, null beside the tokens.
+// here, and show(), which draws them. clicked(place, event) hears of a click, its place null beside the tokens.
 export function listenToRow(lines, side, row, clicked = null) {
   const tokenOf = ({ target }) => {
     const index = lines.buttons[side].indexOf(target.closest("button"));
@@ -29,7 +29,7 @@ export function listenToRow(lines, side, row, clicked = null) {
   row.addEventListener("focusout", () => point("focused", null));
   row.onclick = (event) => {
     event.target.closest("button")?.focus(); // which Safari does not do by itself
-    clicked?.(tokenOf(event));
+    clicked?.(tokenOf(event), event);
   };
   row.onkeydown = (event) => goByKey(lines, event, tokenOf(event));
 }

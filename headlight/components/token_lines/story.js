@@ -1,14 +1,14 @@
 // Token lines of a translation and the map of one cross-attention head.
 //
 // Facts: of a trace (engine/headlight.js) its tokens, text, probabilities and ranks, and besides
-// { hidden, unhiddenTokens, harmless }: the numbers, from 0, of the hidden source words, the output tokens without any
-// hidden word, and the words that can be hidden alone without a change, null where that was not measured. In the app
-// the maps of all heads are missing: `shownCross` is the map of the chosen one, { shape: [queries, keys], weights },
-// and `headCounts` has the numbers of layers and heads.
+// { hidden, unhiddenTokens, smoothing }: the numbers, from 0, of the hidden source words, the output tokens without any
+// hidden word, and the share of label smoothing, 0 without. In the app the maps of all heads are missing: `shownCross`
+// is the map of the chosen one, { shape: [queries, keys], weights }, and `headCounts` has the numbers of layers and
+// heads.
 
 import { changesBetween } from "../lib/diff.js";
 import { averageMap } from "../lib/maps.js";
-import { wordRanges } from "../lib/tokens.js";
+import { isMarks, wordRanges } from "../lib/tokens.js";
 import { headName } from "../lib/words.js";
 import { hiddenText } from "./words.js";
 
@@ -16,23 +16,42 @@ import { hiddenText } from "./words.js";
 // 91 %; the second choice then is in 21 % (250 sentences of the Tatoeba test each, fed their references).
 const DOUBTFUL = 0.5;
 
+const RESTING = 0.5; // the least weight of a token that rests on another
+const STOP = /^▁?[.!?]+$/;
+
 // chosen: { layer, head }; rows: the tokens that name a row of the map, "predicted", "fed" or "both".
 export function linesStory(facts, chosen, rows) {
   const { sourceTokens, decoderInputTokens, targetTokens, hidden, unhiddenTokens } = facts;
   const map = facts.cross ? averageMap(facts.cross, chosen) : facts.shownCross.weights;
   const [layers, heads] = facts.cross?.shape ?? facts.headCounts;
   const outputs = rows === "fed" ? decoderInputTokens : targetTokens, sourceWords = wordRanges(sourceTokens);
+  const weights = rowsOf(map, sourceTokens.length), isSingle = ![chosen.layer, chosen.head].includes(null);
   return {
     name: headName(chosen, { layers, heads }),
     source: sourceTokens, outputs, below: rows === "fed" ? "input" : "output",
     inputs: rows === "both" ? decoderInputTokens : null,
     sourceWords, outputWords: wordRanges(outputs),
-    probabilities: facts.targetProbabilities, ranks: facts.targetRanks, weights: rowsOf(map, sourceTokens.length),
+    probabilities: facts.targetProbabilities, ranks: facts.targetRanks, weights, smoothing: facts.smoothing ?? 0,
+    heads: isSingle ? layers * heads : null,
+    resting: isSingle && rows !== "fed" ? restingOf(facts, weights) : null,
     hidden: hidden.flatMap((number) => positionsOf(sourceWords[number])),
     changed: changesBetween(unhiddenTokens, targetTokens).flatMap(([, , ...range]) => positionsOf(range)),
     lost: lostOf(unhiddenTokens, targetTokens), doubts: doubtsOf(facts),
     headline: hiddenText(hidingOf(facts)), whole: facts.targetText,
   };
+}
+
+// The first mark or end that reads mostly a full stop or the end, which match neither it nor the input: { token, key }.
+function restingOf({ sourceTokens, decoderInputTokens, targetTokens }, weights) {
+  const isEnd = (token) => token === "</s>";
+  const isMatch = (one, other) => one === other || (STOP.test(one) && STOP.test(other));
+  const pairs = targetTokens.map((token, row) => {
+    const weight = Math.max(...weights[row]), key = sourceTokens[weights[row].indexOf(weight)];
+    const isOther = ![token, decoderInputTokens[row]].some((each) => isMatch(each, key));
+    const rests = (isEnd(token) || isMarks(token)) && (isEnd(key) || STOP.test(key)) && isOther;
+    return rests && weight >= RESTING ? { token, key } : null;
+  });
+  return pairs.find(Boolean) ?? null;
 }
 
 // The words that hiding took away without another in their place: { at, text }, the output token they stood before.
@@ -60,14 +79,13 @@ function rowsOf(map, keys) {
 }
 
 // The hidden words and what became of the translation, as the sentence of words.js takes them.
-function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens, harmless }) {
+function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens }) {
   const words = wordsOf(sourceTokens), old = wordsOf(unhiddenTokens), now = wordsOf(targetTokens);
-  const named = (numbers) => numbers.map((number) => words[number]);
   const changes = changesBetween(old, now).map(([from, to, start, stop]) => {
     return { lost: old.slice(from, to), gained: now.slice(start, stop) };
   });
   return {
-    hidden: named(hidden), harmless: harmless && named(harmless), words: words.length,
+    hidden: hidden.map((number) => words[number]), words: words.length,
     outcome: { changes, words: old.length, isEmpty: !targetText.trim() },
   };
 }

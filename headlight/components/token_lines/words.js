@@ -1,9 +1,11 @@
 // Sentences and numbers of the token lines.
 
-import { chipText } from "../lib/tokens.js";
-import { percent, quoted } from "../lib/words.js";
+import { chipText, spoken } from "../lib/tokens.js";
+import { percent, quoted, quotedAt } from "../lib/words.js";
 
 const NAMED = 3; // of the weights of a token, the others are summed up; of words in a headline
+const LEAST = 0.01; // smaller weights of a source token are not named
+const ENDS = { "</s>": "end of sentence", "<s>": "start of sentence" };
 
 // A weight or a probability in whole percent, short enough to stand beside its token.
 export const shareText = (share) => percent(share).replace("under", "<").replace("over", ">");
@@ -12,66 +14,72 @@ export const shareText = (share) => percent(share).replace("under", "<").replace
 export const doubtText = ({ token, probability, isBest }) =>
   `${isBest ? "almost" : "best"}: ${chipText(token)} ${shareText(probability)}`;
 
-// The names of a token: “▁teacher” (source token 3).
-export const named = (token, side, index) => `“${token}” (${side} token ${index + 1})`;
+// The spoken name of a token: "teacher, source word 4". words: the ranges of the side's words.
+export function spokenName(tokens, words, side, index) {
+  const number = 1 + words.findIndex(([first, after]) => first <= index && index < after);
+  return ENDS[tokens[index]] ?? spoken(tokens[index]) + (number ? `, ${side} word ${number}` : "");
+}
+
+// The spoken name of a token of the row below, after its input token where rows are named by both; of an output token
+// the chance that the model gave it.
+export function belowName({ below, outputs, outputWords: words, inputs, probabilities, ranks }, index) {
+  const name = (inputs ? `${spoken(inputs[index])} → ` : "") + spokenName(outputs, words, below, index);
+  const rank = ranks[index] === 1 ? "" : `, its choice number ${ranks[index]}`;
+  return below === "output" ? `${name}: the model gave it ${shareText(probabilities[index])}${rank}` : name;
+}
+
+// The reason why a sure token has no more, for its tooltip. smoothing: the share of label smoothing, 0 without.
+export function surenessText(probability, smoothing) {
+  if (!smoothing || Math.abs(1 - smoothing - probability) > smoothing / 3) return "";
+  return `. It is sure: it was trained to leave about ${percent(smoothing)} to all other words (label smoothing)`;
+}
 
 // The weights of one token, given as [index, weight], largest first: the first few one by one, then the others' sum.
 function listed(weights, naming) {
   const sorted = [...weights].sort((one, other) => other[1] - one[1] || one[0] - other[0]);
   const rest = sorted.slice(NAMED).reduce((sum, [, weight]) => sum + weight, 0);
-  const parts = sorted.slice(0, NAMED).map(([index, weight]) => `${naming(index)} ${shareText(weight)}`);
+  const parts = sorted.slice(0, NAMED).map(([index, weight]) => `${naming(index)}: ${shareText(weight)}`);
   const others = sorted.length - NAMED;
-  if (others > 0) parts.push(`the other ${others === 1 ? "one" : `${others} together`} ${shareText(rest)}`);
+  if (others > 0) parts.push(`the other ${others === 1 ? "one" : `${others} together`}: ${shareText(rest)}`);
   return parts.join(", ");
 }
 
-// An output token and its largest weights; equal source tokens have their number.
-export function outputWords(data, row) {
-  const { source, weights } = data;
-  const twice = (column) => source.indexOf(source[column]) !== source.lastIndexOf(source[column]);
-  const naming = (column) => (twice(column) ? named(source[column], "source", column) : `“${source[column]}”`);
-  const { name, chance } = below(data, row);
-  return `${name}${chance && ` (${chance})`} looks at ${listed([...weights[row].entries()], naming)}.`;
-}
+const belowAt = ({ outputs, below }, index) => quotedAt(outputs, index, `${below} token`);
 
-// A token of the row below: its name, with the input token beside it where rows are named by both, and, of an output
-// token, how probable it was.
-export function below({ below: side, outputs, inputs, probabilities, ranks }, row) {
-  const from = inputs ? `“${inputs[row]}” → ` : "", name = `${from}“${outputs[row]}”, ${side} token ${row + 1}`;
-  const rank = ranks[row] === 1 ? "" : `, rank ${ranks[row]}`;
-  return { name, chance: side === "output" ? `${shareText(probabilities[row])} sure${rank}` : "" };
+// A token of the row below and its largest weights; equal tokens have their number.
+export function outputWords(data, row) {
+  const naming = (column) => quotedAt(data.source, column, "source token");
+  return `${belowAt(data, row)} looks at ${listed(data.weights[row].entries(), naming)}.`;
 }
 
 // A source token and the tokens that attend to it most. Their weights belong to different rows and have no sum.
-export function sourceWords({ source, outputs, weights, below: side }, column) {
-  const rows = weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
-  const words = ([row, weight]) => `${named(outputs[row], side, row)} ${shareText(weight)}`;
-  const parts = rows.slice(0, NAMED).map(words);
-    const most = rows.length > NAMED ? " most" : "";
-  return `“${source[column]}”, source token ${column + 1}, is looked at${most} by ${parts.join(", ")}.`;
+export function sourceWords(data, column) {
+  const token = quotedAt(data.source, column, "source token");
+  const rows = data.weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
+  const [[first, most], ...others] = rows.slice(0, NAMED).filter(([, weight], place) => !place || weight >= LEAST);
+  const next = others.map(([row, weight]) => `${belowAt(data, row)} ${shareText(weight)}`).join(", ");
+  return `${belowAt(data, first)} looks at ${token}: ${shareText(most)}.${next && ` Next: ${next}.`}`;
 }
 
-// The text while no token is pointed at.
-export const INVITATION =
-  "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
-  "attention. The percent below a word: how sure the model was. Point at a word for more.";
+// The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
+// resting: a token that rests on a mark or an end, { token, key }, or null.
+export function invitation({ heads, resting }) {
+  const one = heads ? ` These are the lines of one of its ${heads} heads.` : "";
+  const rests = resting ? ` ${quoted(resting.token)} rests on ${quoted(resting.key)}, as marks and ends often do: ` +
+    "the head has nothing to look for." : "";
+  return (
+    "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
+    `attention.${one}${rests} The percent below a word is the chance that the model gave it. Move the mouse over ` +
+    "a word for its numbers."
+  );
+}
 
-// The effect of hidden words on a translation. hidden: the words; harmless: those that can be hidden alone without a
-// change, null where that was not measured; words: the number of all; outcome: see outcomeText.
-export function hiddenText({ hidden, harmless, words, outcome }) {
+// The effect of hidden words on a translation. hidden: the words; words: the number of all; outcome: see outcomeText.
+export function hiddenText({ hidden, words, outcome }) {
   if (!hidden.length) return "Click a word to hide it from the model. What happens?";
   if (hidden.length === words) return `With every word hidden, ${outcomeText(outcome)}.`;
-  const isLong = hidden.length > NAMED;
-  const without = isLong ? `${hidden.length} words and marks` : hidden.map(quoted).join(" and ");
-  const spare = hidden.length === 1 && harmless ? ` ${harmlessText(harmless)}` : "";
-  return `Without ${without}, ${outcomeText(outcome)}.${spare}`;
-}
-
-function harmlessText(harmless) {
-  if (!harmless.length) return "Here every word matters.";
-  const isShort = harmless.length <= NAMED;
-  const named = isShort ? harmless.map(quoted).join(" or ") : `any of ${harmless.length} words and marks`;
-  return `Hiding ${named} alone would change nothing.`;
+  const without = hidden.length > NAMED ? `${hidden.length} words and marks` : hidden.map(quoted).join(" and ");
+  return `Without ${without}, ${outcomeText(outcome)}.`;
 }
 
 // changes: of the words, each { lost, gained }; words: the number of words before; isEmpty: nothing is left.
@@ -81,7 +89,7 @@ function outcomeText({ changes, words, isEmpty }) {
   const [lost, gained] = ["lost", "gained"].map((side) => changes.flatMap((each) => each[side]));
   if (changes.length > 1 || Math.max(lost.length, gained.length) > NAMED) {
     if (!lost.length) return `the translation gains ${gained.length} words and marks`;
-    return `${lost.length} of ${words} words and marks change`;
+    return `${lost.length} of ${words} words and marks change${lost.length === 1 ? "s" : ""}`;
   }
   const [old, now] = [lost, gained].map((side) => quoted(side.join(" ")));
   if (!gained.length) return `the translation loses ${old}`;

@@ -1,4 +1,4 @@
-// Rows of the table: [name, cells], a cell null or { text, css, shade }.
+// Rows of the table: [name, cells, isFolded], a cell null or { text, css, shade }. Numbers are folded.
 
 import { aligned } from "../lib/diff.js";
 import { averageMap } from "../lib/maps.js";
@@ -15,16 +15,14 @@ export function changeRows(before, forced, after) {
   const old = logProbabilities(before), columns = columnsOf(before, after);
   const moved = logProbabilities({ ...before, targetProbabilities: forced.targetProbabilities });
   const losses = old.map((each, at) => each - moved[at]), limit = Math.max(LEAST_LIMIT.change, ...losses.map(Math.abs));
-  const changed = (at) => {
-    return { ...numberCell(moved[at]), css: losses[at] > 0 ? "lost" : "gained", shade: Math.abs(losses[at]) / limit };
-  };
+  const shaded = (at) => ({ css: losses[at] > 0 ? "lost" : "gained", shade: Math.abs(losses[at]) / limit });
   const isNew = ([left, right]) => left === null || before.targetIds[left] !== after.targetIds[right];
   const rows = [
-    ["unchanged", tokenCells(before, columns, 0)],
-    ["log P", scoredCells(before, columns, 0, (at) => numberCell(old[at]))],
-    ["log P, changed", scoredCells(before, columns, 0, changed)],
+    ["unchanged", tokenCells(before, columns, 0, () => false, shaded)],
+    ["log P", scoredCells(before, columns, 0, (at) => numberCell(old[at])), true],
+    ["log P, changed", scoredCells(before, columns, 0, (at) => ({ ...numberCell(moved[at]), ...shaded(at) })), true],
     ["changed", tokenCells(after, columns, 1, isNew)],
-    ["log P, new", scoredCells(after, columns, 1, (at) => numberCell(logProbabilities(after)[at]))],
+    ["log P, new", scoredCells(after, columns, 1, (at) => numberCell(logProbabilities(after)[at])), true],
   ];
   const read = rows.map(([, cells]) => JSON.stringify(cells.map((cell) => cell?.text ?? "")));
   return rows.filter((_, at) => read.indexOf(read[at]) === at);
@@ -34,31 +32,32 @@ export function changeRows(before, forced, after) {
 export function ownRows(yours, model) {
   const logs = logProbabilities(yours), columns = columnsOf(yours, model);
   const limit = Math.max(LEAST_LIMIT.own, ...logs.map((each) => -each));
-  const shaded = (at) => ({ ...numberCell(logs[at]), css: "lost", shade: -logs[at] / limit });
+  const shaded = (at) => ({ css: "lost", shade: -logs[at] / limit });
   const preferred = (at) => {
     if (isGreedyAt(yours, at)) return { text: "" };
     const { token, probability } = runnerUp(yours, at);
     return { text: `${shownToken(token)}\n${chanceText(probability)}` };
   };
   return [
-    ["yours", tokenCells(yours, columns, 0, ([at]) => !isGreedyAt(yours, at))],
-    ["log P", scoredCells(yours, columns, 0, shaded)],
-    ["rank", scoredCells(yours, columns, 0, (at) => ({ text: grouped(yours.targetRanks[at]) }))],
+    ["yours", tokenCells(yours, columns, 0, ([at]) => !isGreedyAt(yours, at), shaded)],
+    ["log P", scoredCells(yours, columns, 0, (at) => ({ ...numberCell(logs[at]), ...shaded(at) })), true],
+    ["rank", scoredCells(yours, columns, 0, (at) => ({ text: grouped(yours.targetRanks[at]) })), true],
     ["the model would write", scoredCells(yours, columns, 0, preferred)],
     ["model's own", tokenCells(model, columns, 1)],
-    ["log P", scoredCells(model, columns, 1, (at) => numberCell(logProbabilities(model)[at]))],
+    ["log P", scoredCells(model, columns, 1, (at) => numberCell(logProbabilities(model)[at])), true],
   ];
 }
 
 const numberCell = (value) => ({ text: signed(value, 2) });
 
-// The tokens of one side of all columns, those with a frame for which isFramed(column).
-function tokenCells({ targetTokens }, columns, side, isFramed = () => false) {
+// The tokens of one side of all columns, those with a frame for which isFramed(column), coloured by shadeOf(position).
+function tokenCells({ targetTokens, numForced = 0 }, columns, side, isFramed = () => false, shadeOf = () => ({})) {
   const texts = shownTokens(targetTokens);
   return columns.map((column) => {
     const at = column[side];
     if (at === null) return null;
-    return { text: texts[at], css: isFramed(column) ? "token turned" : "token" };
+    const { css = "", shade } = at < numForced ? {} : shadeOf(at);
+    return { text: texts[at], css: `token${isFramed(column) ? " turned" : ""} ${css}`.trim(), shade };
   });
 }
 

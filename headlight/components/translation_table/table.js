@@ -19,13 +19,14 @@ class TranslationTable extends Component {
     Object.assign(scroller, { hidden: !rows, ariaLabel: label });
     [lead.textContent, translation.textContent] = [line?.lead ?? "", line?.text ?? ""];
     scroller.replaceChildren(...(rows ? [element("table", "", element("tbody", "", ...rows.map(rowElement)))] : []));
+    this.find(".numbers").hidden = !rows;
     this.find(".found").replaceChildren(...(finding ? [findingElement(finding)] : []));
   }
 }
 
-function rowElement([name, cells]) {
+function rowElement([name, cells, isFolded]) {
   const head = Object.assign(element("th", "", name), { scope: "row" });
-  return element("tr", "", head, ...cells.map((cell) => {
+  return element("tr", isFolded ? "folded" : "", head, ...cells.map((cell) => {
     const { text, css = "", shade } = cell ?? { text: "" };
     const made = element("td", css, text);
     if (shade !== undefined) made.style.setProperty("--shade", Math.min(1, Math.max(0, shade)).toFixed(3));

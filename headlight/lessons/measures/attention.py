@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import combinations
 
 import numpy as np
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Greedy
-from transformer.interpret.head_patterns import aligned_keys, is_word, words_of
+from transformer.interpret.head_patterns import aligned_keys, is_word, word_ranges, words_of
 from transformer.interpret.trace import Trace, keys_of
 
 from .wording import (
     MOST_OPTIONS,
     NEAR,
-    head_in,
     head_names,
     in_percent,
     is_whole_word,
@@ -32,6 +32,7 @@ from .wording import (
 )
 
 LINE = 0.3  # a weight that is drawn as a line to be seen
+AGREED = 0.25  # least mean of all heads where they agree on a word
 PLAIN = 0.4  # by which a row's largest weight leads, to be seen at once
 LONGEST = 90  # letters of a translation that is an option
 NEGATIONS = frozenset({"not", "never", "no", "nobody", "nothing"})
@@ -201,35 +202,46 @@ def mean_of_heads(run: Run) -> Answer:
 
 
 @measure
-@of_the_page
 def lines_cross(run: Run) -> Answer:
     """Ask for a sentence in which two lines cross: a later output word reads an earlier source word.
 
-    Of each output word the strongest line counts, from LINE on, of the head in the address or else the first one.
-    names: layer and head to begin with.
+    names: layer and head that show it most plainly; the first head where it has such lines, or where none has.
     """
     trace, first = run.trace, results.default_head(run.request, "cross")
-    chosen = head_in(run.address)
-    is_there = chosen and chosen.fits({"cross": trace.cross.shape[:2]})
-    weights = trace.cross[(chosen.layer, chosen.head) if chosen and is_there else first]
-    lines = strong_lines(weights, trace.source_tokens, trace.target_tokens)
-    crossing = next(((one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]), None)
-    outputs, sources = readable(trace.target_tokens), readable(trace.source_tokens)
-    read = [f"{quoted(outputs[row])} reads {quoted(sources[key])}" for row, key in lines]
-    truth = "No two of the strongest lines cross in this sentence."
-    if crossing:
-        words, keys = quoted_all(outputs[row] for row, _ in crossing), quoted_all(sources[key] for _, key in crossing)
+    outputs, sources = whole_words(trace.target_tokens), whole_words(trace.source_tokens)
+    mean = trace.cross.mean(axis=(0, 1))
+    crossings = [
+        (head == first, *(min(float(table[line]) for line in pair) for table in (mean, trace.cross[head])), head, pair)
+        for head in np.ndindex(trace.cross.shape[:2])
+        for pair in combinations(aligned_lines(trace, head), 2)  # by rows they are in order
+        if pair[0][1] > pair[1][1]
+        and len({outputs[row] for row, _ in pair}) == len({sources[key] for _, key in pair}) == 2
+    ]
+    *_, at, pair = max(crossings, default=(first, ()))
+    truth = "No two thick lines of words that translate each other cross in this sentence."
+    if pair:
+        words, keys = quoted_all(outputs[row] for row, _ in pair), quoted_all(sources[key] for _, key in pair)
         truth = f"The lines of {words} cross: they read {keys}, which stand the other way round in the source."
+    read = [f"{quoted(outputs[row])} reads {quoted(sources[key])}" for row, key in aligned_lines(trace, at)]
     return Answer(
         Kind.DO,
         truth,
         f"Lines cross where both languages order words differently. Now {listed(read) or 'no line is strong'}.",
-        done=crossing is not None,
-        names=head_names(*first),
+        done=bool(pair),
+        names=head_names(*at),
     )
 
 
-def strong_lines(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str]) -> list[tuple[int, int]]:
-    """Return row and key of the strongest line of each output word that reads a word with LINE or more."""
-    lines = [(row, int(weights[row].argmax())) for row, token in enumerate(outputs) if is_word(token)]
-    return [(row, key) for row, key in lines if weights[row, key] >= LINE and is_word(keys[key])]
+def aligned_lines(trace: Trace, head: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return row and key of each line of a head from LINE on to the word on which all heads plainly agree."""
+    mean, weights, agreed = trace.cross.mean(axis=(0, 1)), trace.cross[head], _agreed(trace)
+    lines = [(row, int(key)) for row, key in enumerate(agreed) if key >= 0 and weights[row].argmax() == key]
+    return [line for line in lines if weights[line] >= LINE and mean[line] >= AGREED]
+
+
+def whole_words(tokens: Sequence[str]) -> list[str]:
+    """Return for each token the word that it belongs to."""
+    words = list(tokens)
+    for positions in word_ranges(tokens):
+        words[positions.start : positions.stop] = ["".join(tokens[at] for at in positions)] * len(positions)
+    return words

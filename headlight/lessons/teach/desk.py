@@ -31,6 +31,7 @@ from headlight.classroom import (
     open_class,
     open_store,
     own_networks,
+    phones_server,
     qr_rows,
     read_code,
 )
@@ -239,7 +240,8 @@ def _final(teacher: Teacher, classroom: Classroom) -> tuple[Tally, ...]:
 
 def _door(code: str) -> Door:
     path = make_url_path(config.get_option("server.baseUrlPath") or "", f"c/{code}")
-    return door_of(st.context.url or "", path, config.get_option("server.address") or "", _networks())
+    listens = config.get_option("server.address") or ""
+    return door_of(st.context.url or "", path, listens, _networks(), phones_server().open)
 
 
 @st.cache_data(ttl=30.0, show_spinner=False)

@@ -36,7 +36,7 @@ CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
 
 _LOOK_FOR = (
     "Hover over a small map to see it large, choose it to keep it. Hover over a token or a cell for its numbers. Below "
-    "the map stand three heads with a plain pattern in this sentence."
+    "the map stand heads with a plain pattern in this sentence, if any has one."
 )
 
 

@@ -139,7 +139,8 @@ def _go_to(cell: Cell) -> None:
 def _show_pairs(trace: Trace, parts: ScoreParts) -> None:
     """Show the largest pairs of parts, and a button to the cell of each head that wrote one of them."""
     pairs = content.largest_pairs(trace, parts)
-    st.markdown("\n".join(f"1. {plain(pair.sentence)}" for pair in pairs))
+    lines = "Largest products of two parts, heads one by one:", *(f"1. {plain(pair.sentence)}" for pair in pairs)
+    st.markdown("\n".join(lines))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for cell in dict.fromkeys(cell for pair in pairs for cell in pair.origins):
             key, label = f"origin_{cell.head.address}_{cell.query}", content.head_label(cell.head)

@@ -1,15 +1,17 @@
 """Sentences of the view "why this cell": the parts of one score, in words."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from headlight.app.finding import Finding, Templates
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.plots.names import part_name, with_norms
-from headlight.plots.tokens import quoted
+from headlight.plots.numbers import LEAST_SHOWN
+from headlight.plots.tokens import quoted_at
 from transformer.config import ModelConfig, Positions
 from transformer.interpret.head_patterns import is_word
-from transformer.interpret.score_parts import BIASES, EMBEDDING, POSITION, ScoreParts, StreamPart
+from transformer.interpret.score_parts import BIASES, EMBEDDING, POSITION, RELATIVE, ScoreParts, StreamPart
 from transformer.interpret.trace import RowLabel, Trace, keys_of, masked_maps, name_rows
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
@@ -67,51 +69,55 @@ def query_names(trace: Trace, kind: AttentionKind) -> tuple[str, ...]:
 
 
 def describe_cell(trace: Trace, parts: ScoreParts) -> Finding:
-    """Return the part of the query or the key to which the score owes most, and the sum of all parts."""
-    head, score = parts.head, parts.score
-    row, keys = weights_of(trace, head)[parts.query], keys_of(trace, head.kind)
-    part, side, value = _heaviest(parts, 1 if score >= 0 else -1)
-    through = f"the {side}’s {part.kind}" if part.kind in (EMBEDDING, POSITION) else part_name(part)
-    name, query = "looks" if score >= 0 else "looks_less", row_names(trace, head.kind)[parts.query]
-    key, weight = keys[parts.key], {"key": keys[parts.key], "weight": row[parts.key]}
-    heaviest = {"side": side, "part": part_name(part), "value": value}
-    above: Finding | str = ""
-    weights = TEMPLATES("weight", **weight)
-    if parts.against is not None:
-        above, other = TEMPLATES("above", other=keys[parts.against]), keys[parts.against]
-        weights = TEMPLATES("weights", **weight, other=other, other_weight=row[parts.against])
-    sums = TEMPLATES("score", key=key, score=score, above=above, total=parts.total, **heaviest)
-    return TEMPLATES(name, query=query, key=key, through=through, heaviest=part).followed_by(weights, sums)
+    """Say what explains the lead of a key over another, and the sum of all parts; a score alone explains nothing."""
+    keys, row, score = keys_of(trace, parts.head.kind), weights_of(trace, parts.head)[parts.query], parts.score
+    key, query = TokenAt(keys, parts.key), TokenAt(row_names(trace, parts.head.kind), parts.query)
+    numbers: dict[str, Any] = {"query": query, "key": key, "weight": row[parts.key]}
+    numbers |= {"score": score, "total": parts.total}
+    if parts.against is None:
+        name = "only" if np.count_nonzero(~np.isnan(row)) == 1 else "alone"
+        return TEMPLATES(name, **numbers).followed_by(TEMPLATES(f"{name}_score", **numbers))
+    other, sign = TokenAt(keys, parts.against), 1 if score >= 0 else -1
+    numbers |= {"other": other, "other_weight": row[parts.against], "distance": abs(score)}
+    scores = TEMPLATES("weights", **numbers), TEMPLATES("above" if sign > 0 else "below", **numbers)
+    if abs(score) < LEAST_SHOWN:
+        return TEMPLATES("alike", **numbers).followed_by(*scores)
+    part, side, value, whole = _heaviest(parts, sign)
+    numbers |= {"side": side, "heaviest": part, "value": abs(value), "whole": abs(whole), "share": value / whole}
+    numbers["ahead"], numbers["behind"] = (key, other)[::sign]
+    numbers["through"] = f"the {side}’s {part.kind}" if part.kind in (EMBEDDING, POSITION, BIASES) else part_name(part)
+    name = "mostly" if value / whole > 0.5 else "in_part"
+    return TEMPLATES(name, **numbers).followed_by(*scores, TEMPLATES("favour", **numbers))
 
 
-def _heaviest(parts: ScoreParts, sign: int) -> tuple[StreamPart, str, float]:
-    """Return the part and the side with the largest sum of products in this direction, and the sum; biases aside."""
-    sides = ("query", parts.query_parts, 1), ("key", parts.key_parts, 0)
-    sums = [
-        (part, side, float(total))
-        for side, its_parts, axis in sides
-        for part, total in zip(its_parts, parts.products.sum(axis=axis), strict=True)
-        if part.kind != BIASES
-    ]
+def _heaviest(parts: ScoreParts, sign: int) -> tuple[StreamPart, str, float, float]:
+    """Return the part and the side with the largest sum of products of this sign, this sum, and the total of all sums
+    of this sign on that side. The relative position counts on both sides.
+    """
+    sums = []
+    for side, its_parts, axis in ("query", parts.query_parts, 1), ("key", parts.key_parts, 0):
+        values = np.append(parts.products.sum(axis=axis), parts.relative)
+        largest, whole = int((sign * values).argmax()), float(values[sign * values > 0].sum())
+        sums.append(((*its_parts, StreamPart(RELATIVE))[largest], side, float(values[largest]), whole))
     return max(sums, key=lambda each: sign * each[2])
 
 
 def largest_pairs(trace: Trace, parts: ScoreParts) -> list[PairOfParts]:
-    """Return the pairs of parts with the largest products, a sentence each; biases aside."""
+    """Return the pairs of parts with the largest products, or differences of products, a sentence each."""
     kind = parts.head.kind
-    query = quoted(query_names(trace, kind)[parts.query])
-    key = quoted(keys_of(trace, kind)[parts.key])
-    pairs = (each for each in parts.largest(parts.products.size) if BIASES not in (each[0].kind, each[1].kind))
+    keys, query = keys_of(trace, kind), quoted_at(query_names(trace, kind), parts.query)
+    key = quoted_at(keys, parts.key)
+    minus = "" if parts.against is None else TEMPLATES("minus", against=TokenAt(keys, parts.against))
     return [
         PairOfParts(
-            str(TEMPLATES("pair", one=_at(one, query), other=_at(other, key), value=value)),
+            str(TEMPLATES("pair", one=_at(one, query), other=_at(other, key), minus=minus, value=value)),
             tuple(
                 origin(trace, part.head_ref, position)
                 for part, position in ((one, parts.query), (other, parts.key))
                 if part.head_ref is not None
             ),
         )
-        for (one, other, value), _ in zip(pairs, range(LARGEST), strict=False)
+        for one, other, value in parts.largest(LARGEST)
     ]
 
 
@@ -157,7 +163,8 @@ def part_of(head: HeadRef) -> StreamPart:
 
 def describe_removal(parts: ScoreParts, removed: HeadRef, run: float) -> Finding:
     """Return the score that the parts predict without a head's part, and that of the run."""
-    return TEMPLATES("removal", score=parts.score, predicted=parts.without(part_of(removed)), run=run)
+    name = "removal" if parts.against is None else "removal_of_two"
+    return TEMPLATES(name, score=parts.score, predicted=parts.without(part_of(removed)), run=run)
 
 
 def removal_reason(config: ModelConfig) -> str:

@@ -33,8 +33,8 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
     st.caption(
         f"Beam size {beam.size}, length penalty {beam.alpha:g}: choose others under ⋯, “Decoding”. A larger beam does "
-        "not always translate better (Koehn and Knowles 2017). log P sums the tokens' log-probabilities in nats; score "
-        f"= log P / ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+        "not always translate better (Koehn and Knowles 2017). log P, under Scores, sums the tokens' log-probabilities "
+        f"in nats; score = log P / ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
         + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
     )
 
@@ -42,14 +42,15 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
 def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
     """Show the translations that ended, best first."""
     hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
-    header = ("translation", "log P", "tokens", "length penalty", "score", "ended")
-    rows = []
+    words, scores = [], []
     for rank, one in enumerate(hypotheses, start=1):
         penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
-        scored = (f"{one.log_probability:.3f}", str(len(one.ids)), f"{penalty:.3f}", f"{one.score:.3f}")
-        rows.append((str(rank), (tokenizer.decode(list(one.ids)), *scored, ended)))
+        words.append((str(rank), (tokenizer.decode(list(one.ids)), str(len(one.ids)), ended)))
+        scores.append((str(rank), (f"{one.log_probability:.3f}", f"{penalty:.3f}", f"{one.score:.3f}")))
     with st.container(key="beam_table"):
-        show_table("What beam search found, best first", "rank", header, rows)
+        show_table("What beam search found, best first", "rank", ("translation", "tokens", "ended"), words)
+        with st.expander("Scores"):
+            show_table("Scores of these translations", "rank", ("log P", "length penalty", "score"), scores)
 
 
 def _show_tree(request: TranslationRequest, head: HeadRef) -> None:

@@ -10,13 +10,12 @@ import numpy as np
 from headlight.app.facts import encode_array, translation_facts
 from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.plots.names import head_name
-from transformer.decoding.sampling import Hypothesis
+from transformer.config import TrainingConfig
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import AttentionMap, Trace
 from transformer.training import TrainingReplay
 
 TEMPLATES = Templates.beside(__file__)
-DOUBTFUL = 0.5  # a token of lower probability is doubtful, as in token_lines/story.js
 
 
 @dataclass(frozen=True)
@@ -41,26 +40,19 @@ def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[
     return CARDS.get(f"{source_language} to {target_language}") or tuple(made)
 
 
-def lines_facts(trace: Trace, shown: AttentionMap) -> dict:
+def lines_facts(trace: Trace, shown: AttentionMap, training: TrainingConfig | None) -> dict:
     """Return the facts of the token lines for a trace and a cross-attention map of it: see token_lines/story.js."""
     return {
         **translation_facts(trace),
         "shown_cross": encode_array(shown.weights),
         "head_counts": [shown.layers, shown.heads],
+        "smoothing": training.label_smoothing if training else 0,
     }
 
 
-def hiding_facts(before: Trace, hidden: list[int], harmless: list[int] | None) -> dict:
-    """Return the facts of hidden words, numbers from 0, beside those of the translation without them.
-
-    before: the trace with all words; harmless: see `harmless_words`, None where that was not measured.
-    """
-    return {"hidden": hidden, "unhidden_tokens": list(before.target_tokens), "harmless": harmless}
-
-
-def harmless_words(before: Trace, without_each: Sequence[Hypothesis]) -> list[int]:
-    """Return the numbers, from 0, of the source words without which the same translation is found."""
-    return [number for number, without in enumerate(without_each) if without.ids == before.target_ids]
+def hiding_facts(before: Trace, hidden: list[int]) -> dict:
+    """Return the facts of hidden words, numbers from 0, and of the translation `before` any was hidden."""
+    return {"hidden": hidden, "unhidden_tokens": list(before.target_tokens)}
 
 
 def learning_facts(replay: TrainingReplay) -> dict:
@@ -76,14 +68,9 @@ def learning_facts(replay: TrainingReplay) -> dict:
     }
 
 
-def least_probable_step(trace: Trace) -> int:
-    """Return the step, from 0, of the least probable chosen token."""
-    return trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
-
-
 def least_probable_token(trace: Trace) -> Finding:
     """Return the chosen token of the lowest probability, and the best other candidate of its step."""
-    step = least_probable_step(trace)
+    step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
     runner_up, rank = trace.runner_up(step), int(trace.target_ranks[step])
     other = {
         "other": trace.candidate_tokens[step][runner_up],

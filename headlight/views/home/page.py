@@ -13,23 +13,14 @@ from headlight.app.selection import numbers_address, parse_numbers
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import replay_loop, token_lines
 from headlight.plots.heatmap import map_title
-from headlight.plots.tokens import quoted_at
 from headlight.views.live import offer_model
-from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.trace import AttentionMap, RowLabel, Trace, attention_map
+from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
 
-from .content import (
-    DOUBTFUL,
-    Card,
-    cards_of,
-    harmless_words,
-    hiding_facts,
-    learning_facts,
-    least_probable_step,
-    lines_facts,
-)
+from .content import Card, cards_of, hiding_facts, learning_facts, lines_facts
 from .map import show_map, show_tokens_of
+
+_DOUBT = "home_doubt"  # in the session: the step, from 1, of a doubtful token that was clicked
 
 
 def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
@@ -43,52 +34,38 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
     words = word_ranges(before.source_tokens)
     hidden = _hidden_words(len(words))
     after = what_if.hidden_trace(request, [words[number] for number in hidden]) if hidden else before
-    hiding = hiding_facts(before, hidden, _harmless_words(request, before, hidden))
+    hiding = hiding_facts(before, hidden)
+    training = results.translator(request.checkpoint).checkpoint.settings("label_smoothing")
+    show_warnings(request)
     if with_map:
         left, right = st.columns([3, 2], gap="medium")
         with right:
             shown = show_map(request, after)
         with left:
             st.markdown(f"**{map_title(shown)}**")
-            _show_lines(lines_facts(after, shown) | hiding, shown, "beside map")
+            _show_lines(lines_facts(after, shown, training) | hiding, shown, "beside map")
     else:
         layer, head = results.default_head(request, "cross")
         shown = attention_map(after, "cross", layer, head, RowLabel.PREDICTED)
-        _show_lines(lines_facts(after, shown) | hiding, shown, "alone")
-    show_warnings(request)
+        _show_lines(lines_facts(after, shown, training) | hiding, shown, "alone")
     if with_map:
         show_tokens_of(request, after)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
         show_ways()
-        _offer_doubt(after)
         offer_model(request)
     _show_learning_and_cards(request)
-
-
-def _offer_doubt(trace: Trace) -> None:
-    """Show a link to Decoding at the output token of the lowest probability, where that is less than half."""
-    step = least_probable_step(trace)
-    if trace.target_probabilities[step] < DOUBTFUL:
-        label = f"What else could {quoted_at(trace.target_tokens, step)} have been?"
-        st.page_link(
-            "pages/decoding.py",
-            label=plain(label),
-            icon=":material/arrow_forward:",
-            query_params={"step": str(step + 1)},
-        )
-
-
-def _harmless_words(request: TranslationRequest, before: Trace, hidden: list[int]) -> list[int] | None:
-    """Return the words that can be hidden alone without a change, measured where one is hidden; else None."""
-    if len(hidden) != 1 or not isinstance(request.strategy, Greedy):
-        return None
-    return harmless_words(before, what_if.translations_without_each_word(request))
 
 
 def _show_lines(facts: dict, shown: AttentionMap, layout: str) -> None:
     head = {"layer": shown.layer, "head": shown.head, "rows": shown.row_label}
     with st.container(key="home_lines"):
-        token_lines({"facts": facts, **head, "layout": layout}, "token_lines", _toggle_word)
+        token_lines({"facts": facts, **head, "layout": layout}, "token_lines", _toggle_word, _note_doubt)
+    if step := st.session_state.pop(_DOUBT, ""):
+        st.switch_page("pages/decoding.py", query_params={"step": step})
+
+
+def _note_doubt(step: int) -> None:
+    st.session_state[_DOUBT] = str(step + 1)
 
 
 def _hidden_words(count: int) -> list[int]:

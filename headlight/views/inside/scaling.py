@@ -24,7 +24,7 @@ def show(request: TranslationRequest) -> None:
     stages = block.stages
     st.subheader("This head, with the division and without")
     rows = plots.without_scaling(stages, block.head, block.queries, theme="page")
-    see = describe_head(stages, block.head, block.query_tokens)
+    see = describe_head(stages, block.head, block.queries)
     show_figure(rows, "largest_weights", "The largest weight of every query, with the division and without", see)
     st.caption(TEMPLATES.texts["same_divided" if stages.is_divided else "same_undivided"])
     show_finding(see)

@@ -34,7 +34,8 @@ def show(request: TranslationRequest) -> None:
     with left:
         possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(request.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
-        ablation = one_of("Switch off by", possible, "ablated_by", explanation)
+        with st.popover("Options", type="tertiary"):
+            ablation = one_of("Switch off by", possible, "ablated_by", explanation)
         compute = partial(what_if.losses_without, request, ablation)
         part_by_part(list(AttentionKind), compute, "Ablating …")  # others may go first between the kinds
         importance = what_if.importance(request, ablation)

@@ -42,7 +42,8 @@ def show(request: TranslationRequest) -> None:
     finding = describe_own(yours, model, ids)
     show_finding(finding)
     alt = "Log P of both translations, added up token by token"
-    show_figure(plots.log_probabilities(yours, model, theme="page"), "own_translation", alt, str(finding))
+    with st.expander(alt):
+        show_figure(plots.log_probabilities(yours, model, theme="page"), "own_translation", alt, str(finding))
     maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:

@@ -51,6 +51,28 @@ def test_an_untranslatable_text_gets_a_message_and_stays(text, message):
     assert any(message in warning.value.replace("\\", "") for warning in app.warning)
 
 
+def test_a_text_of_another_language_is_noticed_and_led_to_a_checkpoint_that_reads_it(tmp_path, monkeypatch):
+    for name in ("en-de", "de-en"):
+        shutil.copytree(ROOT / "checkpoints" / "en-de", tmp_path / name, ignore=shutil.ignore_patterns("resume"))
+    training = tmp_path / "de-en" / "training.json"
+    training.write_text(training.read_text().replace('"source_language": "English"', '"source_language": "deu"', 1))
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    app = open_page("pages/attention.py", checkpoint="en-de", text="Ich liebe meine Lehrerin.")
+    (notice,) = app.info
+    assert "looks German" in notice.value and SENTENCE in notice.value.replace("\\", "")
+    links = [element.proto.body for element in app.get("html") if 'class="pair"' in element.proto.body]
+    assert len(links) == 1 and "checkpoint=de-en&amp;text=Ich" in links[0]
+    app.text_input(key="text").input(SENTENCE).run()
+    assert not app.info
+    assert list(app.selectbox(key="checkpoint_list").options) == ["deu → German", "English → German"]
+
+
+def test_an_empty_field_keeps_the_last_sentence(shipped):
+    app = open_page(text=EXAMPLE)
+    app.text_input(key="text").input(" ").run()
+    assert not app.warning and shipped.translate([EXAMPLE])[0] in page_text(app)
+
+
 def test_a_missing_or_damaged_checkpoint_is_reported_and_another_can_be_chosen(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     assert "There is no checkpoint" in open_page().error[0].value

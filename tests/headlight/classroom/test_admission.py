@@ -1,15 +1,21 @@
 """Admission to a class: limits per address, removal by the teacher, and routes under attack."""
 
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from support.classes import Phone, served
+from support.server import until
 
-from headlight.classroom import Question, Teacher, open_class
+from headlight.classroom import NoRoomError, Question, Teacher, admission, open_class, sqlite_store
 from headlight.classroom.admission import ARRIVAL_SECONDS, ARRIVALS, RateLimit, hash_participant
 from headlight.classroom.store import AWAY, IDLE, LASTS, MOST_PARTICIPANTS, MOST_REMOVED, ClassError, Outcome
 from headlight.classroom.teaching import sign_of
 
 WORD = Question("Which word is read most?", ("cat", "dog", "bird"))
-CLASS, ATTACK = 35, 100
+CLASS = 35
 
 
 @pytest.fixture
@@ -22,20 +28,71 @@ def sign(teacher: Teacher, phone: Phone) -> str:
     return sign_of(hash_participant(teacher.look().classroom, phone.number))
 
 
-def test_a_class_comes_in_at_once_and_an_attack_from_one_address_does_not(address, teacher, clock):
+def are_in(phones: list[Phone]) -> bool:
+    """Let each phone ask once, as its page does every two seconds; return whether all are in."""
+    return [phone.ask(f"/{phone.code}/state", participant=phone.number)[0] for phone in phones] == [200] * len(phones)
+
+
+@contextmanager
+def flood(address: str, code: str) -> Iterator[None]:
+    """Answer with a new invented number each time, in four threads."""
+    stopped = threading.Event()
+
+    def answer_on() -> None:
+        phone = Phone(address, code)
+        while not stopped.is_set():
+            phone.number = secrets.token_hex(8)
+            phone.ask(f"/{code}/answer", "POST", '{"round": 1, "choice": 0}', participant=phone.number)
+
+    threads = [threading.Thread(target=answer_on) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_flood_from_one_address_keeps_nobody_out_and_has_no_vote(address, teacher, monkeypatch):
+    monkeypatch.setattr(admission, "ASK_AGAIN", 0.8)
     teacher.ask(WORD)
-    phones = [Phone(address, teacher.code) for _ in range(CLASS)]
-    assert [phone.state()[0] for phone in phones] == [200] * CLASS
-    attack = Phone(address, teacher.code)
+    before, late = ([Phone(address, teacher.code) for _ in range(CLASS)] for _ in range(2))
+    until(lambda: are_in(before))
+    with flood(address, teacher.code):
+        assert are_in(before), "whoever is in stays in"
+        until(lambda: are_in(late), seconds=60)
+        teacher.empty()
+        until(lambda: are_in([*before, *late]), seconds=60)
+    assert [phone.answer(1, 1)[0] for phone in before] == [200] * CLASS
+    assert teacher.look().tally.counts == (0, CLASS, 0) and teacher.look().here == 2 * CLASS
+
+
+def test_newcomers_from_one_address_are_limited(address, teacher, clock):
+    newcomer = Phone(address, teacher.code)
     statuses = []
-    for number in range(ATTACK):
-        attack.number = f"{number:016x}"
-        statuses.append(attack.answer(1, 0)[0])
-    assert statuses == [200] * (ARRIVALS - CLASS) + [429] * (ATTACK - ARRIVALS + CLASS)
-    assert attack.response.headers["Retry-After"]
-    assert [phone.answer(1, 1)[0] for phone in phones] == [200] * CLASS, "whoever is in stays in"
+    for number in range(ARRIVALS + 2):
+        newcomer.number = f"{number:016x}"
+        statuses.append(newcomer.state()[0])
+    assert statuses == [200] * ARRIVALS + [429] * 2 and newcomer.response.headers["Retry-After"]
     clock.ahead += ARRIVAL_SECONDS
-    assert attack.answer(1, 0)[0] == 200
+    assert newcomer.state()[0] == 200
+
+
+def test_a_class_that_nobody_is_in_makes_room_for_another(store, teacher, clock, monkeypatch):
+    monkeypatch.setattr(sqlite_store, "MOST_CLASSES", 3)
+    store.admit(teacher.code, "phone")
+    idle, other = open_class(store), open_class(store)
+    store.admit(other.code, "phone")
+    third = open_class(store)
+    assert store.read(idle.code) is None and store.read(teacher.code) and store.read(other.code)
+    store.admit(third.code, "phone")
+    with pytest.raises(NoRoomError):
+        open_class(store)
+    clock.ahead += AWAY + 1
+    open_class(store)
+    assert store.read(teacher.code) is None, "the one longest without an act"
 
 
 def test_a_limit_counts_each_key_by_itself_and_forgets():

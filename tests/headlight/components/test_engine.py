@@ -25,7 +25,6 @@ from transformer.data.tokenizer import source_ids
 from transformer.decoding.beam import Beam
 from transformer.errors import EmptyTextError, TooLongError
 from transformer.exchange.int8 import pack, pack_weights, round_weights
-from transformer.interpret.what_if.hiding import translate_without_each
 from transformer.model.transformer import Transformer
 from transformer.translator import Translator
 
@@ -140,12 +139,6 @@ def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
             translator.trace(**options)
         assert answer["error"] == {"name": error.__name__, "message": str(raised.value)}
 
-    def same_without_each(answer, expected):
-        for one, other in zip(answer["each"], expected, strict=True):
-            assert (tuple(one["targetIds"]), one["finished"]) == (other.ids, other.finished)
-            assert one["targetText"] == checkpoint.tokenizer.decode(other.ids)
-            assert one["logProbability"] == pytest.approx(other.log_probability, abs=1e-4)
-
     for options in ({}, {"prefix": "Wir"}, {"target": "Guten Tag!"}, {"beam": 4}):
         dialogue.question("en-de", "simd", ("trace", text, options))(same_trace, options)
     for error, source, options in (
@@ -155,10 +148,4 @@ def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
         (TooLongError, text, {"prefix": "x " * 140}),
     ):
         dialogue.question("en-de", "simd", ("trace", source, options))(refused, error, {"text": source, **options})
-    source = source_ids(checkpoint.tokenizer, text)
-    sets = [[0], [1, 2], list(range(len(source) - 1))]
-    question = ("translateWithoutEach", text, sets, {})
-    dialogue.question("en-de", "simd", question)(
-        same_without_each, translate_without_each(checkpoint.model, source, sets)
-    )
     dialogue.hold(tmp_path)

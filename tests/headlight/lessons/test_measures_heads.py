@@ -1,5 +1,7 @@
 """Measures of heads, words and alignments against rows counted one by one, and the Transformer in NumPy."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from support.by_hand import by_hand, hiding, log_probabilities, loss_under, stays, without_heads, written
@@ -7,9 +9,9 @@ from support.head_rows import Head, mark, word
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, named, numbers_of, outcome_of, right_of, run_of
 
 from headlight.lessons.answer import Run
-from headlight.lessons.measures import alignment
+from headlight.lessons.measures import alignment, attention
 from headlight.lessons.measures.alignment import PLAINLY
-from headlight.lessons.measures.attention import NEGATIONS, PLAIN
+from headlight.lessons.measures.attention import AGREED, NEGATIONS, PLAIN
 from headlight.lessons.measures.wording import NEAR, NEAR_NATS
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
 from transformer.model.head_ref import HeadRef
@@ -152,6 +154,12 @@ def test_a_translation_without_a_word_is_that_of_the_model_by_hand():
         assert left == answer.names["left"] != text == answer.names["translation"]
 
 
+def test_a_word_that_stands_twice_is_not_hidden(monkeypatch):
+    hidden = SimpleNamespace(target_text="A b c."), ["▁not", "▁dog", "▁not"], ["A b.", "A.", "A b."]
+    monkeypatch.setattr(attention, "_hidden_words", lambda _: hidden)
+    assert attention.without_word(None).names["word"] == "▁dog"
+
+
 def test_a_word_is_harmless_if_the_model_by_hand_writes_the_same_without_it():
     for run, answer in decided("harmless_words"):
         same = [stays(run, hiding(positions)) for positions in words_of(run)]
@@ -222,3 +230,19 @@ def test_heads_that_change_a_translation_or_are_missed_do_so_by_hand():
         assert numbers_of(answer) == pytest.approx(losses, abs=1e-3) and first >= max(second + NEAR_NATS - 1e-4, 0.99)
         assert right_of(answer) == answer.names["off"].address
         assert {each.kind for each in heads} == {"encoder", "decoder", "cross"}
+
+
+def test_lines_that_cross_read_the_words_on_which_all_heads_agree():
+    for run, answer in decided("lines_cross", "I have never seen a red car.", "I want to read a book tonight.", most=6):
+        trace, at = run.trace, (answer.names["layer"], answer.names["head"])
+        average, weights = trace.cross.astype(np.float64).mean(axis=(0, 1)), trace.cross[at]
+        words = [key for key, token in enumerate(trace.source_tokens) if word(token)]
+        agreed = [max(words, key=lambda key, row=row: average[row, key]) for row in range(len(average))]
+        lines = [
+            (row, agreed[row])
+            for row, token in enumerate(trace.target_tokens)
+            if word(token) and weights[row].argmax() == agreed[row] and average[row, agreed[row]] >= AGREED
+        ]
+        pairs = [(one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]]
+        pieces = [[trace.target_tokens[row].strip("▁") for row, _ in pair] for pair in pairs]
+        assert answer.done == any(all(each in answer.truth for each in pair) for pair in pieces), answer.truth

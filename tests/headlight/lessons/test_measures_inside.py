@@ -167,7 +167,12 @@ def test_the_best_key_of_the_model_has_the_largest_product_by_hand(kind):
         eligible = [word(one) and one != tokens[key] for one, key in zip(outputs, weights.argmax(axis=1), strict=True)]
         top = np.sort(weights, axis=1)
         leads = np.where((top[:, -2] > 0) & eligible, top[:, -1] - top[:, -2], 0)
-        assert leads[row] == pytest.approx(leads.max(), abs=1e-4)
+        if kind == "cross":  # a row that translates the word which all heads read most
+            words = [at for at, token in enumerate(tokens) if word(token)]
+            eligible = words[trace.cross[:, :, row].mean(axis=(0, 1))[words].argmax()] == names["key"]
+            assert eligible and leads[row] >= NEAR
+        else:
+            assert leads[row] == pytest.approx(leads.max(), abs=1e-4)
         last = row + 1 if kind == "decoder" else len(products)
         assert right_of(answer) == str(products[:last].argmax() + 1) == str(names["key"] + 1)
         shown = {option.name: option.label for option in answer.options}

@@ -7,7 +7,7 @@ from support.lesson_runs import LANGUAGES, run_of
 
 from headlight.lessons.file import SHIPPED, problems_of, read_lessons
 from headlight.lessons.overview import overview
-from headlight.lessons.step_view import Try, payload_of, pose_decided, unknown_names
+from headlight.lessons.step_view import Try, payload_of, plain_text, pose_decided, unknown_names
 from headlight.lessons.worksheet import worksheet
 from transformer.untrusted import read_toml
 
@@ -33,7 +33,7 @@ def test_each_step_is_decided_by_one_of_its_sentences_and_knows_all_its_names(le
         view = pose_decided(lesson, number, run_of(checkpoint, sentences[0]), sentences)
         assert not view.undecided and not unknown_names(view) and view.address(shown=True) is not None, number
         payload = payload_of(view, Try(view.options[0].name if view.options else 1.0))
-        labels = [label for _, label in payload.get("options", ())]
+        labels = [plain_text(label) for _, label in payload.get("options", ())]
         shown = "".join(str(payload.get(key)) for key in ("say", "ask", "feedback", "hints")) + "".join(labels)
         assert not {"{", "▁"} & set(shown.replace("{}", ""))
         texts.add(view.run.request.text)

@@ -9,7 +9,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Answer, Kind, Option, Run, number_words
 from headlight.lessons.file import Lesson, Step
-from headlight.lessons.step_view import StepView, Try, payload_of, pose
+from headlight.lessons.step_view import StepView, Try, payload_of, pose, unknown_names
 
 OPTIONS = (Option("a", "“▁a”", "It has .1."), Option("b", "“▁b”", "It has .9."), Option("c", "“c”"), Option("d", "“d”"))
 STEP = Step(
@@ -118,6 +118,23 @@ def test_a_whole_word_of_the_translation_is_explained_at_its_first_occurrence(to
     texts = step.glossed([("", "About “meinen” and “meinen”.")], [("strong", "“meinen”?")])
     assert texts == [[("", f"About “meinen”{meaning} and “meinen”.")], [("strong", "“meinen”?")]]
     assert mixed.glossed([("", "“liebe”")]) == [[("", "“liebe”")]], "its meaning is an option"
+
+
+def test_what_is_bold_in_an_option_is_a_part_of_its_own_and_plain_elsewhere():
+    options = (Option("a", "“Er **nie** <b>** * *”"), Option("b", "“▁b”"), Option("c", "“c”"))
+    step = view(options=options, right={"a"})
+    shown = dict(payload_of(step, Try())["options"])
+    assert shown["a"] == [("", "“Er "), ("strong", "nie"), ("", " <b>** * *”")] and shown["b"] == [("", "“b”")]
+    assert step.label(options[0]) == "“Er nie <b>** * *”"
+    assert replace(step, answer=replace(step.answer, right={"b"})).feedback("a").startswith("You said “Er nie <b>")
+
+
+def test_an_address_may_have_the_head_that_home_shows():
+    lesson = replace(LESSON, steps=(Step("attention", "Look.", {"head": "{home_head}", "query": "1"}),))
+    for text in ("I love my teacher.", "The cat is hungry because it has not eaten."):
+        layer, head = results.default_head(run(text).request, "cross")
+        step = pose(lesson, 0, run(text))
+        assert step.address() == {"head": f"cross.{layer + 1}.{head + 1}", "query": "1"} and not unknown_names(step)
 
 
 def test_options_that_look_alike_are_no_question(monkeypatch):

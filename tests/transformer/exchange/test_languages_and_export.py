@@ -77,6 +77,7 @@ def sources(checkpoints):
 def test_transformers_translates_with_the_exported_model_token_for_token(exported, shipped, sources, tmp_path):
     model = MarianMTModel.from_pretrained(exported / "marian").eval()
     tokenizer = MarianTokenizer.from_pretrained(exported / "marian")
+    assert [shipped.tokenizer.begin_id] in model.generation_config.bad_words_ids
     batch = tokenizer(sources, return_tensors="pt", padding=True)
     assert [row[: row.index(shipped.tokenizer.end_id) + 1] for row in batch["input_ids"].tolist()] == [
         [*shipped.tokenizer.encode(text), shipped.tokenizer.end_id] for text in sources

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from safetensors.numpy import load_file
 from support.traces import CHECKPOINTS, loaded
 
 from transformer.interpret.score_parts import EMBEDDING, StreamPart, explain_score
+from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.score_without import score_without
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
@@ -54,6 +56,19 @@ def test_a_score_without_a_part_has_none_of_its_products(example):
     row, column = parts.query_parts.index(part), parts.key_parts.index(part)
     lost = parts.products[row].sum() + parts.products[:, column].sum() - parts.products[row, column]
     assert parts.without(part) == pytest.approx(parts.total - lost, abs=1e-9)
+    grouped, group = parts.grouped(), part.group
+    rows, columns = ([each != group for each in side] for side in (grouped.query_parts, grouped.key_parts))
+    assert parts.without(group) == pytest.approx(grouped.products[rows][:, columns].sum(), abs=1e-9)
+
+
+def test_the_pass_of_another_trace_is_not_explained(example):
+    translator, trace = example
+    changed = trace.cross.copy()
+    changed[1, 4, 2, 1] += 1e-3
+    ablated = translator.trace(SENTENCE, interventions=[Zero("encoder", 0, 0)])
+    for other in (ablated, loaded("reverse").trace("a b c"), replace(trace, cross=changed)):
+        with pytest.raises(ValueError, match="own pass, weight .*, got"):
+            explain_score(translator, other, "cross", 1, 4, 2, 1)
 
 
 def test_an_opened_group_has_its_heads_one_by_one(example):
@@ -92,5 +107,6 @@ def test_the_run_without_a_head_is_that_of_a_model_without_it(example, kind, lay
     with torch.no_grad():
         weight = silent.model.get_submodule(removed.kind.block_name(removed.layer)).output.weight
         weight[:, removed.head * size : (removed.head + 1) * size] = 0
-    expected = explain_score(silent, trace, kind, layer, 4, 4, 2, against=against).score
+    passed = silent.trace(SENTENCE, target=trace.target_ids)
+    expected = explain_score(silent, passed, kind, layer, 4, 4, 2, against=against).score
     assert score_without(translator, trace, parts, removed) == pytest.approx(expected, abs=1e-4)

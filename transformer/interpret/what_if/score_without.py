@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def score_without(translator: "Translator", trace: Trace, parts: ScoreParts, removed: HeadRef) -> float:
     """Run the pass of a trace with a head's output zero at the score's query and keys; return the score of that run.
 
-    `ScoreParts.without` predicts it. They differ where a LayerNorm gets a new standard deviation, or where layers in
-    between read the changed stream. Of `found` with `against`, both are differences of two scores. Raises
+    `ScoreParts.without` predicts this score. The two differ where a LayerNorm gets a new standard deviation, or where
+    layers in between read the changed stream. With a second key in `parts`, both are differences of two scores. Raises
     InterventionError for a head that the model does not have.
     """
     head, model = parts.head, translator.model

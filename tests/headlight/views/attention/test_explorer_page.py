@@ -15,7 +15,7 @@ from transformer.model.head_ref import HeadRef
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
-START = {"query": "", "key": "", "view": "map", "rows": "both tokens", "label": "all"}
+START = {"query": "", "key": "", "view": "map", "rows": "output token", "label": "all"}
 
 
 def four_decimals(weights: np.ndarray) -> list[str]:

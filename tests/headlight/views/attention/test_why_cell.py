@@ -1,5 +1,7 @@
 """The view "why this cell": its sentences, its links to the heads that wrote a part, and its address."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.head_rows import word
@@ -40,29 +42,54 @@ def test_it_begins_with_the_row_of_the_greatest_weight_on_a_word_that_has_a_choi
 
 @pytest.mark.parametrize("kind", AttentionKind)
 @pytest.mark.parametrize("query", [2, 5])
-def test_the_part_named_has_the_largest_sum_of_products(shipped, trace, kind, query):
-    parts = explained(shipped, trace, kind, query=query, key=2, against=1)
-    finding, sums = content.describe_cell(trace, parts), []
-    for side, axis in ((parts.query_parts, 1), (parts.key_parts, 0)):
-        sums += zip(parts.products.sum(axis=axis).tolist(), side, strict=True)
-    choose = max if parts.score >= 0 else min
-    value, part = choose((each for each in sums if each[1].kind != BIASES), key=lambda each: each[0])
-    assert finding["heaviest"] == part and finding["value"] == pytest.approx(value)
-    assert (finding.name == "looks") == (parts.score >= 0)
-    assert (finding["score"], finding["total"]) == pytest.approx((parts.score, parts.products.sum()), abs=1e-4)
-    row = trace.attention(kind)[2, 3, query]
-    assert (finding["weight"], finding["other_weight"]) == (row[2], row[1])
+def test_the_part_named_has_the_largest_sum_of_products_and_mostly_is_above_half(shipped, trace, kind, query):
+    for key, against in ((2, 1), (1, 2)):
+        parts = explained(shipped, trace, kind, query=query, key=key, against=against)
+        finding, sums, sign = content.describe_cell(trace, parts), [], np.sign(parts.score)
+        for side, axis in ((parts.query_parts, 1), (parts.key_parts, 0)):
+            values = sign * parts.products.sum(axis=axis)
+            sums += zip(values.tolist(), side, [values[values > 0].sum()] * len(side), strict=True)
+        value, part, whole = max(sums, key=lambda each: each[0])
+        assert finding["heaviest"] == part and (finding["value"], finding["whole"]) == pytest.approx((value, whole))
+        assert (finding.name == "mostly") == (value > 0.5 * whole) and ("above" in finding) == (sign > 0)
+        assert (finding["ahead"].position, finding["behind"].position) == (key, against)[:: int(sign)]
+        assert (finding["score"], finding["total"]) == pytest.approx((parts.score, parts.products.sum()), abs=1e-4)
+        row = trace.attention(kind)[2, 3, query]
+        assert (finding["weight"], finding["other_weight"]) == (row[key], row[against])
 
 
-def test_the_largest_pairs_leave_biases_out_and_lead_to_the_heads_own_rows(shipped, trace):
+def test_a_part_is_named_by_its_share_even_if_it_is_biases(shipped, trace):
+    """Of made products: biases add all of the lead, other parts of the query 1, 1 and −2."""
     parts = explained(shipped, trace)
-    pairs = content.largest_pairs(trace, parts)
-    assert len(pairs) == content.LARGEST
-    assert not any("biases" in pair.sentence for pair in pairs)
-    for cell in (cell for pair in pairs for cell in pair.origins):
-        assert cell.query == (parts.key if cell.head.kind == AttentionKind.ENCODER else parts.query)
-        row = trace.attention(cell.head.kind)[cell.head.layer, cell.head.head, cell.query]
-        assert cell.key == row.argmax()
+    products, is_bias = np.zeros_like(parts.products), np.array([part.kind == BIASES for part in parts.query_parts])
+    products[is_bias, :2] = 0.75
+    products[np.flatnonzero(~is_bias)[:3], 0] = 1, 1, -2
+    finding = content.describe_cell(trace, replace(parts, products=products, score=1.5))
+    assert finding.headline.endswith("; the largest part, 43 %, is the query’s biases."), "1.5 of 3.5"
+
+
+def test_without_a_second_key_or_a_lead_nothing_is_explained(shipped, trace):
+    alone, only = explained(shipped, trace, against=None), explained(shipped, trace, "decoder", 0, 0, 0, 0, None)
+    cases = {"alone": alone, "only": only, "alike": replace(explained(shipped, trace), score=0.001)}
+    findings = [content.describe_cell(trace, parts) for parts in cases.values()]
+    assert [each.name for each in findings] == list(cases) and not any("favour" in each for each in findings)
+
+
+def test_a_pair_is_a_difference_of_numbered_tokens_and_leads_to_the_heads_own_rows(shipped):
+    """Of made products: the largest is of the query's last head and the key's first one."""
+    trace = replayed(shipped, "The cat saw the cat.")
+    parts = explained(shipped, trace, query=3, key=1, against=4)
+    heads = [[at for at, part in enumerate(side) if part.head_ref] for side in (parts.query_parts, parts.key_parts)]
+    products = np.zeros_like(parts.products)
+    products[heads[0][-1], heads[1][0]] = -7
+    pair, *others = content.largest_pairs(trace, replace(parts, products=products))
+    assert len(others) == content.LARGEST - 1 and pair.sentence.endswith(
+        "“▁cat” (position 2), minus the same with “▁cat” (position 5): −7.00."
+    )
+    for cell, position in zip(pair.origins, (3, 1), strict=True):
+        row = trace.attention(cell.head.kind)[cell.head.layer, cell.head.head, position]
+        assert (cell.query, cell.key) == (position, row.argmax())
+    assert str(content.describe_cell(trace, parts)).count("“▁cat” (position") > 4
 
 
 def test_the_list_of_writers_begins_with_the_part_that_the_score_needs_most(shipped, trace):
@@ -81,8 +108,8 @@ def test_a_cell_without_an_address_is_the_rows_largest_beside_the_runner_up(ship
 
 
 def test_a_part_leads_to_the_cell_of_its_head_and_a_layer_opens_into_its_heads():
-    app = open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", query="4", key="3")
-    button = next(each for each in app.button if each.key and each.key.startswith("origin_"))
+    apps = (open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", query=str(query)) for query in range(1, 9))
+    app, button = next((app, each) for app in apps for each in app.button if (each.key or "").startswith("origin_"))
     _, address, query = button.key.split("_")
     button.click().run()
     assert not app.exception

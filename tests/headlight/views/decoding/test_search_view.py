@@ -23,7 +23,7 @@ def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
 def test_the_view_has_a_table_and_a_tree_and_searches_on_from_a_branch(shipped):
     query = {"decoding_view": "beam search", "text": TEXT, "decoding": "beam", "beam": "3", "alpha": "0.0"}
     app = open_page("pages/decoding.py", **query)
-    table = next(element.proto.body for element in app.get("html") if "What beam search found" in element.proto.body)
+    table = next(each.proto.body for each in app.get("html") if "Scores of these translations" in each.proto.body)
     for one in shipped.hypotheses(TEXT, Beam(3, 0.0)):
         assert f"<td>{one.score:.3f}</td>" in table and f">{one.log_probability:.3f}</td>" in table
     branches = payload(app)["branches"]

@@ -71,13 +71,11 @@ def test_hidden_words_are_those_of_the_address_and_the_translation_is_made_witho
     facts, trace = facts_of(open_page(HOME, text=HUNGRY, hidden="8")), shipped.trace(HUNGRY)
     assert facts["hidden"] == [7] and facts["unhidden_tokens"] == list(trace.target_tokens)
     words = range(len(trace.source_tokens) - 1)
-    without = [shipped.trace(HUNGRY, interventions=[f"forbid:cross.*.*:{key}"]) for key in words]
-    assert facts["target_tokens"] == list(without[7].target_tokens)
-    assert facts["target_text"] == without[7].target_text
-    assert facts["harmless"] == [key for key in words if without[key].target_text == trace.target_text]
+    without = shipped.trace(HUNGRY, interventions=["forbid:cross.*.*:7"])
+    assert facts["target_tokens"] == list(without.target_tokens)
+    assert facts["target_text"] == without.target_text
     everything = facts_of(open_page(HOME, text=HUNGRY, hidden=".".join(str(key + 1) for key in words)))
     assert everything["hidden"] == list(words)
-    assert everything["harmless"] is None, "measured for one hidden word alone"
 
 
 @pytest.mark.parametrize(("hidden", "remaining"), [("8.99", "8"), ("x", ""), ("8.8", "8"), ("9" * 30, "")])

@@ -54,7 +54,7 @@ def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
     assert (block["query_tokens"][0], block["keys"][-1]) == ("<s>", "</s>")
 
 
-@pytest.mark.parametrize(("rows", "first"), [("output token", "{}"), ("input token", "<s>"), ("x", "<s> → {}")])
+@pytest.mark.parametrize(("rows", "first"), [("both tokens", "<s> → {}"), ("input token", "<s>"), ("x", "{}")])
 def test_rows_have_the_chosen_names_and_an_encoder_row_its_own_token(rows, first, shipped):
     trace = shipped.trace(FIRST)
     assert facts(open_inside(head="cross.1.1", rows=rows))["queries"][0] == first.format(trace.target_tokens[0])

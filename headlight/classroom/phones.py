@@ -1,0 +1,84 @@
+"""A way in for phones where the app listens to its own computer alone: the class's routes on a port of their own.
+
+It is open while there is a class. From the network nothing but the phones' page and its state can be reached.
+"""
+
+import contextlib
+import functools
+import os
+import socket
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .opening import PORT_VARIABLE, open_store
+from .store import StoreError
+
+if TYPE_CHECKING:
+    from .sqlite_store import SqliteStore
+
+_FIRST, _TRIED = 8601, 20  # ports that are tried without the variable
+_LOOKS = 5.0  # seconds between two looks whether a class goes on
+
+
+class PhonesServer:
+    """Server of the class's routes, in a thread of its own.
+
+    looks: seconds between two looks whether a class goes on.
+    """
+
+    def __init__(self, store: Callable[[], "SqliteStore"] = open_store, host: str = "0.0.0.0", looks: float = _LOOKS):
+        self._store, self._host, self._looks = store, host, looks
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._port = 0
+
+    def open(self) -> int:
+        """Listen, until no class goes on; return the port, 0 where none is free or the administrator has closed it."""
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                listening = self._bind()
+                self._port = listening.getsockname()[1] if listening else 0
+                if listening:
+                    self._thread = threading.Thread(target=self._serve, args=(listening,), daemon=True)
+                    self._thread.start()
+            return self._port
+
+    def _bind(self) -> socket.socket | None:
+        chosen = os.environ.get(PORT_VARIABLE, "")
+        numbers = [int(chosen)] if chosen.isdecimal() else [] if chosen else range(_FIRST, _FIRST + _TRIED)
+        for port in (number for number in numbers if 0 < number < 2**16):
+            with contextlib.suppress(OSError):
+                return socket.create_server((self._host, port))
+        return None
+
+    def _serve(self, listening: socket.socket) -> None:
+        """Answer phones until no class goes on."""
+        import uvicorn
+        from starlette.applications import Starlette
+
+        from .routes import class_routes
+
+        routes = class_routes(self._store, with_app=False)
+        settings = uvicorn.Config(Starlette(routes=routes), log_level="error", access_log=False, timeout_keep_alive=30)
+        server = uvicorn.Server(settings)
+        stopped = threading.Event()
+
+        def stop_after_the_last_class() -> None:
+            while not stopped.wait(self._looks):
+                with contextlib.suppress(StoreError):
+                    if not self._store().has_classes():
+                        server.should_exit = True
+
+        threading.Thread(target=stop_after_the_last_class, daemon=True).start()
+        try:
+            server.run(sockets=[listening])
+        finally:
+            stopped.set()
+            listening.close()
+
+
+@functools.cache
+def phones_server() -> PhonesServer:
+    """Return this process's server for phones."""
+    return PhonesServer()
