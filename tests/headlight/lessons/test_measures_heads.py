@@ -12,7 +12,7 @@ from headlight.lessons.answer import Run
 from headlight.lessons.measures import alignment, attention
 from headlight.lessons.measures.alignment import PLAINLY
 from headlight.lessons.measures.attention import AGREED, NEGATIONS, PLAIN
-from headlight.lessons.measures.wording import NEAR, NEAR_NATS
+from headlight.lessons.measures.wording import NEAR, NEAR_NATS, marked
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
 from transformer.model.head_ref import HeadRef
 
@@ -157,7 +157,7 @@ def test_a_translation_without_a_word_is_that_of_the_model_by_hand():
 def test_a_word_that_stands_twice_is_not_hidden(monkeypatch):
     hidden = SimpleNamespace(target_text="A b c."), ["▁not", "▁dog", "▁not"], ["A b.", "A.", "A b."]
     monkeypatch.setattr(attention, "_hidden_words", lambda _: hidden)
-    assert attention.without_word(None).names["word"] == "▁dog"
+    assert attention.without_word(run_of("en-de", SENTENCES[0])).names["word"] == "▁dog"
 
 
 def test_a_word_is_harmless_if_the_model_by_hand_writes_the_same_without_it():
@@ -246,3 +246,11 @@ def test_lines_that_cross_read_the_words_on_which_all_heads_agree():
         pairs = [(one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]]
         pieces = [[trace.target_tokens[row].strip("▁") for row, _ in pair] for pair in pairs]
         assert answer.done == any(all(each in answer.truth for each in pair) for pair in pieces), answer.truth
+
+
+def test_an_option_marks_other_words_and_names_missing_ones_with_their_meanings():
+    full = "Ich mag nichts, Tom."
+    assert marked(full, full, "German") == f"“{full}”"
+    assert marked("Ich mag Tom.", full, "German") == "“Ich mag Tom.” without **nichts** (nothing)"
+    assert marked("Ich mag dich, Tom.", full, "German") == "“Ich mag **dich** (you), Tom.”"
+    assert marked("Tom, ich mag nichts.", full, "") == "“**Tom**, ich mag nichts.”", "a word that moved is not missing"
