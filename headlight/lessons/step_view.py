@@ -23,6 +23,7 @@ _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
 _BOLD = re.compile(r"(\*\*[^*]+\*\*)")
 _STYLES = {"**": "strong", "*": "em", "`": "code"}
 _MOST_TRIED = 6  # sentences of a lesson
+_TELLING = 4  # letters that a meaning and an option share: reads, reading
 HOME_HEAD = "{home_head}"  # in an address: the head of cross-attention that Home shows for the sentence
 
 Text = list[tuple[str, str]]  # parts of a text with their style, "" for none
@@ -93,11 +94,13 @@ class StepView:
         unexplained = {token.removeprefix(SPACE) for token in trace.source_tokens}
         looks = shown_tokens(trace.target_tokens)
         unexplained |= {look for look, after in pairwise(looks) if after.startswith(CONTINUED)}
-        options = {name for option in self.answer.options for name, _ in _QUOTED.findall(self.fill(option.label))}
+        labels = [self.fill(option.label) for option in self.answer.options]
+        options = {name[:_TELLING].lower() for label in labels for name, _ in _QUOTED.findall(label)}
 
         def meaning(match: re.Match[str]) -> str:
             word = match[1]
-            if word not in meanings or word in unexplained or options & set(meanings[word].split("/")):
+            tells = {each[:_TELLING] for each in meanings.get(word, "").lower().split("/")}
+            if word not in meanings or word in unexplained or tells & options:
                 return match[0]
             unexplained.add(word)
             return f"“{word}” ({meanings[word]}" + (", " if match[2] else ")")

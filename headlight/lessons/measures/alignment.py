@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_k
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.model.head_ref import HeadRef
 
-from .wording import MOST_OPTIONS, NEAR, head_in, head_names, lead, quoted_all, readable, token_options
+from .wording import MOST_OPTIONS, NEAR, head_in, head_names, in_percent, lead, quoted_all, readable, token_options
 
 PLAINLY = 0.2  # of the rows, by which one reading must be better where a head is searched for
 LEAD = 2  # rows by which one head must be ahead of another, to be seen
@@ -186,8 +187,9 @@ def read_when_fed(run: Run) -> Answer:
     )
     return Answer(
         Kind.ONE,
-        f"It looks at {quoted(source[now])}, {digits[now]}: fed {quoted(fed)}, it has to write {quoted(word)}.",
-        f"In this row it puts {digits[before]} on {quoted(source[before])} and {digits[now]} on {quoted(source[now])}.",
+        f"It looks at {quoted_at(source, now)}, {digits[now]}: fed {quoted(fed)}, it has to write {quoted(word)}.",
+        f"In this row it puts {digits[before]} on {quoted_at(source, before)} and {digits[now]} on "
+        f"{quoted_at(source, now)}.",
         options,
         largest(options),
         names=names_of(best) | {"fed": fed, "word": word, "read": source[now], "row": row},
@@ -196,14 +198,17 @@ def read_when_fed(run: Run) -> Answer:
 
 @measure
 def better_reading(run: Run) -> Answer:
-    """Ask whether the head that most often reads its input token's source word fits that or the output token better.
+    """Ask whether a head fits the source word of its input or of its output token better.
 
-    names: layer, head, head_name, and by_output and by_input, the shares of its rows.
+    It is the head that reads its input's most often, or the second one by its output's: the text decides which. names:
+    layer, head, head_name.
     """
-    head = ranked_by(cross_heads(run.trace), INPUT)[0]
+    measured = cross_heads(run.trace)
+    candidates = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[1]
+    head = candidates[crc32(run.request.text.encode()) % 2]
     shares = by_output, by_input = [float(head.counts[pattern]) for pattern in (OUTPUT, INPUT)]
     if abs(head.counts[OUTPUT].rows - head.counts[INPUT].rows) < LEAD or abs(by_output - by_input) < NEAR:
-        raise Undecided("No head fits the token that its rows are fed better than the one that they write here.")
+        raise Undecided("The head that is shown fits both of its tokens nearly alike here.")
     labels = ("output", "its output, the token that a row writes"), ("input", "its input, the token that a row is fed")
     options = tuple(
         Option(*label, f"Read so, it fits {in_rows(head, pattern)}.", share)
@@ -223,30 +228,25 @@ def better_reading(run: Run) -> Answer:
 
 @measure
 def aligning_layer(run: Run) -> Answer:
-    """Ask in the heads of which layer of cross-attention rows read their output token's source word most often."""
-    measured, by_need = cross_heads(run.trace), needed_rows(run).mean(axis=1)
-    means = [
-        float(np.mean([float(head.counts[OUTPUT]) for head in measured if head.layer == layer]))
-        for layer in range(len(by_need))
-    ]
-    first, *others = sorted(range(len(means)), key=lambda layer: -means[layer])
-    if not others or means[first] - means[others[0]] < NEAR or by_need.argmax() != first:
-        raise Undecided("No layer is clearly ahead of all others in this sentence.")
-    shown = sorted([first, *others][:MOST_OPTIONS])
-    options = tuple(
-        Option(str(layer), f"layer {layer + 1}", f"There it is {percent(means[layer])} of all rows.", means[layer])
-        for layer in shown
-    )
+    """Ask for the mean share of rows that read their output token's source word in the layer where it is largest.
+
+    names: layer, and low_layer, where it is smallest, with its share, low.
+    """
+    measured = cross_heads(run.trace)
+    layers = range(run.trace.cross.shape[0])
+    means = [np.mean([float(head.counts[OUTPUT]) for head in measured if head.layer == layer]) for layer in layers]
+    first, low = int(np.argmax(means)), int(np.argmin(means))
+    if means[first] - means[low] < NEAR:
+        raise Undecided("No layer is clearly ahead of another one in this sentence.")
+    shares = [percent(float(mean)) for mean in means]
     return Answer(
-        Kind.ONE,
-        f"In layer {first + 1} it is {percent(means[first])} of all rows, in layer {others[-1] + 1} "
-        f"{percent(means[others[-1]])}.",
+        Kind.NUMBER,
+        f"In layer {first + 1} it is {shares[first]} of all rows, in layer {low + 1} {shares[low]}.",
         "The mean share of rows over the heads of each layer: "
-        + "; ".join(f"layer {layer + 1}: {percent(means[layer])}" for layer in shown)
+        + "; ".join(f"layer {layer + 1}: {share}" for layer, share in enumerate(shares))
         + ".",
-        options,
-        largest(options),
-        names={"layer": first},
+        **in_percent(float(means[first])),
+        names={"layer": first, "low_layer": low, "low": shares[low]},
     )
 
 

@@ -1,6 +1,5 @@
 """Measures of what heads read in the run's sentence, and of what is lost where they may not read it."""
 
-import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import combinations
@@ -11,7 +10,7 @@ from headlight.app import results
 from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
 from headlight.plots.numbers import percent
-from headlight.plots.tokens import NOTHING, quoted, quoted_at
+from headlight.plots.tokens import quoted, quoted_at
 from transformer import Greedy
 from transformer.interpret.head_patterns import aligned_keys, is_word, word_ranges, words_of
 from transformer.interpret.trace import Trace, keys_of
@@ -22,8 +21,11 @@ from .wording import (
     head_names,
     in_percent,
     is_whole_word,
+    language_of,
     lead,
     listed,
+    marked,
+    only_words,
     quoted_all,
     readable,
     token_options,
@@ -101,7 +103,7 @@ def without_word(run: Run) -> Answer:
     """
     before, words, left = _hidden_words(run)
     text = before.target_text
-    changed = [at for at in range(len(words)) if _only_words(left[at]) != _only_words(text)]
+    changed = [at for at in range(len(words)) if only_words(left[at]) != only_words(text)]
     if not any(is_word(words[at]) for at in changed):
         raise Undecided("Here each word alone can be hidden, and the translation stays the same.")
     once = [each for each in changed if is_word(words[each]) and words.count(words[each]) == 1]
@@ -112,7 +114,7 @@ def without_word(run: Run) -> Answer:
     others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
     feedback = {left[number]: "", text: "So it reads with all its words."}
     for each in others:
-        if _only_words(left[each]) not in map(_only_words, feedback):
+        if only_words(left[each]) not in map(only_words, feedback):
             feedback[left[each]] = f"That is left without {quoted_at(words, each, 'word')}."
     texts = list(feedback)[:MOST_OPTIONS]
     if max(map(len, texts)) > LONGEST:
@@ -122,7 +124,7 @@ def without_word(run: Run) -> Answer:
         Kind.ONE,
         f"Without {hidden} it reads {translated(left[number])}",
         f"With all words it reads {translated(text)} What {hidden} alone told is missing, or guessed.",
-        tuple(Option(str(at), quoted(each) if each else NOTHING, feedback[each]) for at, each in enumerate(texts)),
+        tuple(Option(str(at), marked(each, text, language_of(run)), feedback[each]) for at, each in enumerate(texts)),
         {"0"},
         names={"word": words[number], "key": number, "translation": text, "left": left[number]},
     )
@@ -130,10 +132,6 @@ def without_word(run: Run) -> Answer:
 
 def _is_negation(word: str) -> bool:
     return word.lower() in NEGATIONS or word.lower().endswith(("n't", "n’t"))
-
-
-def _only_words(text: str) -> str:
-    return re.sub(r"\W+", " ", text).strip().lower()
 
 
 def _alike(one: str, other: str) -> float:

@@ -14,14 +14,28 @@ from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam
 from transformer.data.tokenizer import SPACE
-from transformer.decoding.sampling import Hypothesis, truncate
-from transformer.interpret.head_patterns import is_word
+from transformer.decoding.sampling import truncate
+from transformer.interpret.head_patterns import is_word, words_of
 from transformer.interpret.trace import Trace
 
-from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, NEAR_NATS, is_a_form, readable, readable_candidates
+from .wording import (
+    MOST_OPTIONS,
+    NEAR,
+    NEAR_CHANCES,
+    NEAR_NATS,
+    is_a_form,
+    is_whole_word,
+    language_of,
+    marked,
+    only_words,
+    quoted_all,
+    readable,
+    readable_candidates,
+)
 
 SHARP, FLAT = 0.5, 1.5  # temperatures
-SURE = 0.6  # a probability from which on a choice is not called hard
+LEAST_SECOND, PLAINLY = 0.01, 1.5  # probability of a second candidate, and times that of the third
+SURE = 0.75  # a probability from which on a choice is not called hard
 MOST_FORCED = 12  # candidates that are tried for one that makes a translation longer
 
 
@@ -94,7 +108,8 @@ def second_candidate(run: Run) -> Answer:
     choice = _open_choice(run)
     trace, step = choice.trace, choice.step
     looks = readable_candidates(trace, trace.candidate_tokens[step])
-    chances = {at: float(trace.candidate_probabilities[step, at]) for at in _looking_apart(trace, step)[:MOST_OPTIONS]}
+    offered = [at for at in _looking_apart(trace, step) if _forced_word(run, trace, step, at)][:MOST_OPTIONS]
+    chances = {at: float(trace.candidate_probabilities[step, at]) for at in offered}
     words = {at: format_probability(chance) for at, chance in chances.items()}
     options = tuple(
         Option(str(int(trace.candidate_ids[step, at])), quoted(looks[at]), f"It has {words[at]}.", chance)
@@ -113,7 +128,9 @@ def second_candidate(run: Run) -> Answer:
 
 @measure
 def after_forcing(run: Run) -> Answer:
-    """Ask what becomes of the tokens that followed when the second candidate is forced.
+    """Ask what becomes of the words that followed when the second candidate is forced.
+
+    The word that was replaced is no new one where it comes later, nor is another form of a word that went.
 
     names: those of `_Choice`.
     """
@@ -122,26 +139,27 @@ def after_forcing(run: Run) -> Answer:
     if not trace.has_room_after(step):
         raise Undecided("This translation is too long to force another token.")
     forced = results.trace(replace(run.greedy, prefix=choice.prefix))
-    before, now = ([*map(str.lower, each.target_tokens[step + 1 :])] for each in (trace, forced))
+    (word, *before), (_, *now) = ([*filter(is_word, words_of(each.target_tokens[step:]))] for each in (trace, forced))
     if not before:
-        raise Undecided("Nothing follows the token that could be another one here.")
-    gone, new = Counter(before) - Counter(now), Counter(now) - Counter(before)
-    outcome = "stay" if before == now else "new" if new else "moved"
+        raise Undecided("No word follows here that could be another one.")
+    gone, new = (Counter(map(str.lower, one)) for one in ([word, *before], now))
+    gone, new = gone - new, new - gone
+    if new and all(any(is_a_form(one, other) for other in gone) for one in new):
+        raise Undecided("Only the forms of words change here.")
     labels = {
-        "stay": "they stay unchanged",
-        "moved": "the same ones in another order, or fewer",
-        "new": "some new ones come in",
+        "stay": "they stay as they are",
+        "moved": "no new words come in, but their order or their number changes",
+        "new": "new words come in",
     }
-    come = len(before) - gone.total()
-    after = f"Of {pluralize(len(before), 'token')} after it, ⟨end⟩ included,"
-    feedback = f"{after} {come} come again. New ones: {new.total()}."
+    spelled = dict.fromkeys(one for one in now if one.lower() in new)
+    feedback = f"Before: {quoted_all(before)}. Now: {quoted_all(now) or 'none'}. New: {quoted_all(spelled) or 'none'}."
     return Answer(
         Kind.ONE,
         f"With {quoted(choice.second_token)} forced the model writes: {translated(forced.target_text)} "
         f"Before, it wrote: {translated(trace.target_text)}",
         feedback,
         tuple(Option(name, label, feedback) for name, label in labels.items()),
-        {outcome},
+        {"new" if new else "stay" if before == now else "moved"},
         names=choice.names,
     )
 
@@ -183,32 +201,34 @@ def tempered(run: Run) -> Answer:
 
 @measure
 def best_of_beam(run: Run, size: int) -> Answer:
-    """Ask which translation is the most probable, where a beam search without penalty finds a better one than greedy's.
+    """Ask which of the translations that a beam search without penalty finds is the most probable, greedy's aside.
 
-    names: size.
+    names: size, greedy (log P of greedy's).
     """
     decode, greedy = run.translator.tokenizer.decode, results.hypotheses(run.greedy)[0]
     beam = results.search(replace(run.greedy, strategy=Beam(size, 0.0))).ended[:size]
-    hypotheses: dict[str, Hypothesis] = {}  # each text once, the best first
-    for one in (*beam, greedy):
-        hypotheses.setdefault(decode(list(one.ids)), one)
-    log_p = {text: one.log_probability for text, one in hypotheses.items()}
-    first, *others = sorted(log_p, key=lambda text: -log_p[text])
     of_greedy = decode(list(greedy.ids))
-    if first == of_greedy or log_p[first] - log_p[others[0]] < NEAR:
-        raise Undecided("Beam search finds no translation here that is plainly more probable than greedy's.")
+    hypotheses = {of_greedy: greedy}  # the best of those that have the same words
+    for one in sorted(beam, key=lambda each: -each.log_probability):
+        if only_words(text := decode(list(one.ids))) not in map(only_words, hypotheses):
+            hypotheses[text] = one
+    log_p = {text: one.log_probability for text, one in hypotheses.items()}
+    offered = [text for text in log_p if text != of_greedy][:MOST_OPTIONS]
+    if len(offered) < 2 or log_p[offered[0]] - log_p[offered[1]] < NEAR:
+        raise Undecided("Beam search finds no two other translations here of which one is plainly more probable.")
     words = {text: f"log P {signed(value, 2)}" for text, value in log_p.items()}
-    offered = list(dict.fromkeys((first, of_greedy, *others)))[:MOST_OPTIONS]
+    looks = {text: marked(text, of_greedy, language_of(run)) for text in offered}
     options = tuple(
-        Option(_dotted(hypotheses[text].ids), f"“{text}”", f"It has {words[text]}.", log_p[text]) for text in offered
+        Option(_dotted(hypotheses[text].ids), looks[text], f"It has {words[text]}.", log_p[text]) for text in offered
     )
+    than = "higher" if log_p[offered[0]] > log_p[of_greedy] else "lower"
     return Answer(
         Kind.ONE,
-        f"“{first}” has {words[first]}, the highest; greedy's “{of_greedy}” has {words[of_greedy]}.",
+        f"“{offered[0]}” has {words[offered[0]]}, {than} than greedy's “{of_greedy}” with {words[of_greedy]}.",
         "The sum of all tokens' log-probabilities: " + "; ".join(f"“{text}” {words[text]}" for text in offered) + ".",
         options,
         largest(options),
-        names={"size": size},
+        names={"size": size, "greedy": signed(log_p[of_greedy], 2), "translation": of_greedy},
     )
 
 
@@ -268,26 +288,38 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
 
 
 def _open_choice(run: Run) -> _Choice:
-    """Return the step whose second candidate is most probable, and plainly before the third. Raises Undecided.
+    """Return the step whose second candidate is most probable, and plainly before the third: whole words all three.
+
+    Raises Undecided.
 
     The hardest step is taken only where it is the only one: its candidates are shown where that one is asked for.
     """
     trace = results.trace(run.greedy)
     choices: list[tuple[bool, float, int, int]] = []
+    letters = not trace.target_tokens[0].startswith(SPACE)
     hardest = max(trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
         apart = _looking_apart(trace, step)
         if len(apart) < 2 or apart[0] != _others(trace, step)[0]:
             continue
-        if trace.target_tokens[0].startswith(SPACE) and not trace.target_tokens[step].startswith(SPACE):
-            continue  # a mark, or within a word
+        if not letters and not is_whole_word(trace.target_tokens, step):
+            continue
         second, third = (float(trace.candidate_probabilities[step, at]) for at in apart[:2])
-        if second - third >= NEAR_CHANCES:
+        if second >= max(LEAST_SECOND, PLAINLY * third):
             choices.append((step != hardest, second, step, apart[0]))
-    if not choices:
-        raise Undecided("At no step of this translation is one token plainly the second.")
-    *_, step, second_at = max(choices)
-    return _Choice(trace, step, second_at)
+    for *_, step, at_second in sorted(choices, reverse=True):
+        others = (at for at in _looking_apart(trace, step)[1:] if _forced_word(run, trace, step, at))
+        if _forced_word(run, trace, step, at_second) and next(others, None):
+            return _Choice(trace, step, at_second)
+    raise Undecided("At no step of this translation is one word plainly the second.")
+
+
+def _forced_word(run: Run, trace: Trace, step: int, at: int) -> bool:
+    """Return whether a candidate is a whole word when it is forced; True for a task of letters."""
+    if not trace.target_tokens[0].startswith(SPACE):
+        return True
+    forced = results.trace(replace(run.greedy, prefix=_Choice(trace, step, at).prefix))
+    return is_whole_word(forced.target_tokens, step)
 
 
 def _others(trace: Trace, step: int) -> list[int]:

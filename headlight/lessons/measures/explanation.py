@@ -14,7 +14,7 @@ from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_occlude, rank_correlation
-from transformer.interpret.head_patterns import is_word, word_ranges
+from transformer.interpret.head_patterns import is_word, word_ranges, words_of
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Uniform
 from transformer.model.head_ref import HeadRef
@@ -43,7 +43,8 @@ MOST_STEPS = 20  # of a long sentence
 ROUGHLY = 0.2  # error of an estimated correlation
 PRONOUNS = {"German": frozenset({"er", "sie", "es", "ihn"}), "French": frozenset({"il", "elle"})}
 ENGLISH = frozenset({"he", "she", "it", "him", "her", "they", "them"})
-MOST_CHOICES = 4  # steps that are tried for one at which a token decides
+MOST_CHOICES = 8  # steps that are tried for one at which a token decides
+MOST_CHANGED = 1  # words that another word in this place changes after it: its verb, its adjective
 
 
 def left_out(run: Run, step: int, against: int | None = None) -> Attribution:
@@ -256,7 +257,7 @@ def decides_choice(run: Run) -> Answer:
         values = _losses(left_out(run, choice.step, choice.rival_id))
         ranked = [int(at) for at in np.argsort(-values) if at != begin and np.isfinite(values[at])]
         is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + NEAR_NATS)
-        if is_clear and _writes_a_word(run, choice):
+        if is_clear and _is_alternative(run, choice):
             break
     else:
         raise Undecided("No word of this translation owes its lead over another one to one token clearly enough.")
@@ -310,11 +311,14 @@ def _rivals(run: Run) -> list[_Rival]:
     return sorted(best, reverse=True)
 
 
-def _writes_a_word(run: Run, choice: _Rival) -> bool:
-    """Return True for a rival that the model does not continue, when it is forced."""
-    prefix = (*run.trace.target_ids[: choice.step], choice.rival_id)
-    forced = results.trace(replace(run.greedy, prefix=prefix))
-    return is_whole_word(forced.target_tokens, choice.step)
+def _is_alternative(run: Run, choice: _Rival) -> bool:
+    """Return True for a rival that takes the place of the word when it is forced: a whole word, no other order."""
+    prefix, step = (*run.trace.target_ids[: choice.step], choice.rival_id), choice.step
+    tokens, forced = run.trace.target_tokens, results.trace(replace(run.greedy, prefix=prefix)).target_tokens
+    rest, later = (list(map(str.lower, words_of(each[step + 1 :]))) for each in (tokens, forced))
+    changed = sum(one != other for one, other in zip(rest, later, strict=False))
+    returns = {_bare(tokens[step]), _bare(forced[step])} & {*rest, *later}
+    return is_whole_word(forced, step) and len(rest) == len(later) and changed <= MOST_CHANGED and not returns
 
 
 def _losses(attribution: Attribution) -> np.ndarray:

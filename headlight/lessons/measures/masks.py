@@ -13,7 +13,7 @@ from transformer.data.tokenizer import SPACE
 from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak
 from transformer.interpret.trace import Trace
 
-from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, head_names, in_percent, readable
+from .wording import NEAR, NEAR_CHANCES, head_names, in_percent, readable
 
 
 @measure
@@ -52,57 +52,53 @@ def open_cells(run: Run) -> Answer:
 
 @measure
 def leak_effect(run: Run) -> Answer:
-    """Ask what becomes of the next tokens' probabilities when every row may read what comes later.
+    """Ask for the mean of the next tokens' probabilities when every row may read what comes later.
 
     names: layer and head of the decoder to begin with, and both means, with_mask and without_mask.
     """
     before, after, _ = _probabilities(run)
     mean, without = float(before.mean()), float(after.mean())
-    if abs(mean - without) < NEAR_CHANCES:
+    if mean - without < NEAR_CHANCES:
         raise Undecided("Without the mask the probabilities of this sentence stay nearly the same.")
     return Answer(
-        Kind.ONE,
-        f"Their mean goes from {percent(mean)} to {percent(without)}. In training the mask was on: it never had a "
-        "later token to read.",
-        f"Their mean over {pluralize(len(before), 'step')} is {percent(mean)} with the mask and {percent(without)} "
-        "without it.",
-        (
-            Option("rise", "they rise", "That would be copying. When should it have learned that?"),
-            Option("fall", "they fall", "Then a look ahead would disturb it more than help."),
-            Option("same", "they hardly change", "Then a look ahead would count for nothing."),
-        ),
-        {"fall" if without < mean else "rise"},
+        Kind.NUMBER,
+        f"Their mean falls from {percent(mean)} to {percent(without)}. In training the mask was on: the model never "
+        "had a later token to read.",
+        f"Over {pluralize(len(before), 'step')} their probabilities without the mask are "
+        f"{', '.join(format_probability(float(each)) for each in after)}: the mean is {percent(without)}.",
+        **in_percent(without),
         names=_first_head(run) | {"with_mask": mean, "without_mask": without},
     )
 
 
 @measure
-def leak_spared(run: Run) -> Answer:
-    """Ask which token almost keeps its probability when rows may read what comes later: the last, with no later one.
+def lost_to_leak(run: Run) -> Answer:
+    """Ask which token's probability falls most when rows may read what comes later.
 
-    names: layer and head of the decoder to begin with, and token, the one that is spared.
+    names: layer and head of the decoder to begin with, and token, the one that loses most.
     """
     before, after, steps = _probabilities(run)
-    tokens, last = readable(run.trace.target_tokens), len(steps) - 1
-    losses = before - after
-    losing = [int(at) for at in np.argsort(-losses[:last], kind="stable")[: MOST_OPTIONS - 1] if losses[at] > NEAR]
-    if len(losing) < 2 or abs(losses[last]) > NEAR_CHANCES:
-        raise Undecided("Without the mask this sentence does not lose enough to tell its last token from the others.")
-    labels = {at: quoted_at(tokens, steps[at], "step") for at in (*losing, last)}
+    tokens, losses = readable(run.trace.target_tokens), before - after
+    ranked = [int(at) for at in np.argsort(-losses, kind="stable")]
+    behind = [at for at in ranked if losses[ranked[0]] - losses[at] >= NEAR]
+    if losses[ranked[0]] < NEAR or len(behind) < 2:
+        raise Undecided("Without the mask no token of this translation loses plainly more than all others.")
+    shown = [ranked[0], behind[0], behind[len(behind) // 2], behind[-1]]
+    labels = {at: quoted_at(tokens, steps[at], "step") for at in shown}
     changes = {
         at: f"from {format_probability(float(before[at]))} to {format_probability(float(after[at]))}" for at in labels
     }
     listed = "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(labels))
     return Answer(
         Kind.ONE,
-        f"{labels[last]} goes {changes[last]}: its row is the last one, with nothing after it to be read.",
+        f"{labels[ranked[0]]} loses most: it goes {changes[ranked[0]]}.",
         f"The probabilities with the mask and without: {listed}.",
         tuple(
             Option(str(steps[at] + 1), label, f"Its probability goes {changes[at]}.", float(losses[at]))
             for at, label in labels.items()
         ),
-        {str(steps[last] + 1)},
-        names=_first_head(run) | {"token": tokens[steps[last]]},
+        {str(steps[ranked[0]] + 1)},
+        names=_first_head(run) | {"token": tokens[steps[ranked[0]]]},
     )
 
 

@@ -1,23 +1,25 @@
 """Measures of the order of words: positions, and the effects of adding them to a sentence's embeddings."""
 
 import re
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
 from headlight.app import results
 from headlight.app.results import measures
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.numbers import signed
-from headlight.plots.tokens import quoted
-from headlight.views.positions.word_order_content import exchanged, plainest
+from headlight.views.positions.word_order_content import exchanged
 from transformer.config import Positions
 from transformer.interpret import positions
-from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import EmbeddingSum, Encoding
 from transformer.model.transformer import Transformer
 
-APART = 0.05  # of themselves, between two lengths that can be told apart; and between two cosines
+from .wording import is_whole_word, only_words, quoted_all
+
+APART = 0.05  # between two cosines
 FULL = 10.0  # degrees from a whole number of turns, within which an arrow points the same way again
 MOST_OFFSET = 64  # the page's slider ends there
 USUAL_PAIR, USUAL_OFFSET = 4, 3  # of the page
@@ -31,9 +33,9 @@ def _refuse_bias(model: Transformer) -> None:
 
 @measure
 def translated_without_positions(run: Run) -> Answer:
-    """Ask what the model makes of two orders of the same words when its encoder is given no positions.
+    """Ask how many words of a translation are left when the encoder is given no positions, for both orders the same.
 
-    names: first and second (the sentences), as_first and as_second (their translations with positions).
+    names: first and second (the sentences), as_first (its translation with positions), count (its words).
     """
     if run.translator.model.config.positions == Positions.NONE:
         raise Undecided("This model adds no positions, so there are none to take away.")
@@ -43,27 +45,21 @@ def translated_without_positions(run: Run) -> Answer:
     traces = [results.trace(each) for each in (one, other)]
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
         raise Undecided("With its first and its last word exchanged this sentence has not the same tokens.")
-    positioned = [trace.target_text for trace in traces]
-    without = [measures.translation_without_positions(each) for each in (one, other)]
-    outcome = "same" if without[0] == without[1] else "kept" if without == positioned else "others"
-    options = {
-        "kept": ("the two that they have with positions", "Then something else would have to tell the order."),
-        "same": ("one and the same translation for both", "Then nothing but the positions would tell the order."),
-        "others": ("two new translations, one for each", "Then it would have to know the two sentences apart."),
-    }
+    without = {measures.translation_without_positions(each) for each in (one, other)}
+    words, left = (Counter(only_words(text).split()) for text in (traces[0].target_text, min(without)))
+    if len(without) > 1 or len(words) < 2:
+        raise Undecided("Without positions the model does not write one translation of some words for both orders.")
+    common = (words & left).total()
     return Answer(
-        Kind.ONE,
-        f"Without positions the model writes {_both(*without)}; with them {_both(*positioned)}",
+        Kind.NUMBER,
+        f"Without positions it writes {translated(min(without))} That has {common} of {words.total()} words.",
         f"Both sentences have the same {len(traces[0].source_ids)} tokens, and so the encoder is given the same "
-        "vectors, in another order that nothing tells it.",
-        tuple(Option(name, *texts) for name, texts in options.items()),
-        {outcome},
-        names={"first": one.text, "second": other.text, "as_first": positioned[0], "as_second": positioned[1]},
+        f"vectors, in another order that nothing tells it. In both: {quoted_all(words & left) or 'nothing'}.",
+        value=common,
+        tolerance=1,
+        bounds=(0, words.total()),
+        names={"first": one.text, "second": other.text, "as_first": traces[0].target_text, "count": words.total()},
     )
-
-
-def _both(first: str, second: str) -> str:
-    return f"“{first}” for both" if first == second else f"“{first}” and “{second}”"
 
 
 @measure
@@ -91,43 +87,29 @@ def position_length(run: Run) -> Answer:
 def copies_apart(run: Run) -> Answer:
     """Ask how far apart two copies of a token are once their positions are added.
 
-    names: word, first and second (its two positions, from 0).
+    A word that stands once has its copy in the place of the last token. names: word, first and second (both positions,
+    from 0), between (the distance of their vectors), embedding (its length).
     """
     model, summed = _sum(run)
     _refuse_bias(model)
-    repeated = [copy for copy in plainest(positions.repetitions(summed)) if is_word(copy.token)]
-    if not repeated:
-        raise Undecided("No word occurs twice in this sentence.")
-    copy = repeated[0]
-    between = float(np.linalg.norm(summed.positions[copy.first] - summed.positions[copy.second]))
-    embedding = float(summed.norms[0][copy.first])
-    lengths = {"not": 0.0, "embedding": embedding}
-    lengths |= {} if model.config.positions == Positions.NONE else {"positions": between}
-    nearest = min(lengths, key=lambda name: abs(lengths[name] - copy.after))
-    if any(abs(value - copy.after) < APART * embedding for name, value in lengths.items() if name != nearest):
-        raise Undecided(f"The two copies of {quoted(copy.token)} are about as far apart as something else here.")
-    options = {
-        "not": ("no distance: they stay one vector", f"They are {copy.after:.2f} apart."),
-        "positions": (
-            "the distance of their two position vectors",
-            f"The vectors of positions {copy.first} and {copy.second} are {between:.2f} apart.",
-        ),
-        "embedding": ("the length of the embedding", f"Its embedding is {embedding:.2f} long."),
-    }
-    near = {
-        "not": "still one vector",
-        "positions": "as far as their position vectors",
-        "embedding": "as far as the embedding is long",
-    }
+    if model.config.positions == Positions.NONE:
+        raise Undecided("This model adds no positions: two copies of a token stay one vector.")
+    tokens = results.trace(run.greedy).source_tokens
+    words = [at for at in range(len(tokens) - 3) if is_whole_word(tokens, at)]
+    if not words:
+        raise Undecided("This sentence has no whole word before its last ones.")
+    twice = [(one, other) for one, other in combinations(words, 2) if tokens[one] == tokens[other]]
+    first, second = (*twice, (max(words, key=lambda at: len(tokens[at])), len(tokens) - 1))[0]
+    between = float(np.linalg.norm(summed.positions[first] - summed.positions[second]))
+    embedding = float(summed.norms[0][first])
     return Answer(
-        Kind.ONE,
-        f"The two copies of {quoted(copy.token)} are {copy.before:.2f} apart before the addition and {copy.after:.2f} "
-        f"after it: {near[nearest]}.",
+        Kind.NUMBER,
+        f"The two sums are {between:.2f} apart: as far as the vectors of their positions.",
         "The embedding falls out: (embedding + first position) − (embedding + second position) is the difference of "
         f"both positions, and that is {between:.2f} long.",
-        tuple(Option(name, *options[name]) for name in lengths),
-        {nearest},
-        names={"word": copy.token, "first": copy.first, "second": copy.second},
+        value=between,
+        names={"word": tokens[first], "first": first, "second": second, "between": f"{between:.2f}"}
+        | {"embedding": f"{embedding:.2f}"},
     )
 
 

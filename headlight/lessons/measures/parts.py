@@ -9,30 +9,37 @@ from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
 from headlight.plots.names import one_head_name, part_name, sentence_case
 from headlight.plots.numbers import percent, signed
-from headlight.plots.tokens import quoted, quoted_at
 from headlight.views.research import why_content
 from headlight.views.research.why_content import Cell
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.score_parts import BIASES, ScoreParts
 from transformer.interpret.trace import keys_of
 from transformer.interpret.what_if.intervention import Zero
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
-from .wording import MOST_OPTIONS, NEAR, in_percent, readable
+from .wording import MOST_OPTIONS, NEAR, in_percent, moved, readable
 
 NEAR_SCORE = 0.2  # between two sums of products: less does not decide
-ALIKE = 0.05  # between a predicted score and that of the run
-MOST_KEPT = 0.75  # of a weight that hardly falls
+ALIKE, NEAR_ALIKE = 0.05, 0.01  # between a predicted score and that of the run, and between this and the limit
 
 
-def _cell_of(run: Run) -> tuple[Cell, ScoreParts, dict[str, Any]]:
-    """Return the cell that a lesson is about, the parts of its lead over the runner-up, and names for its texts."""
+def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]:
+    """Return the cell that a lesson is about, the parts of its lead over the runner-up, and names for its texts.
+
+    rank: 2 for another row, that of the greatest weight on another word.
+    """
     trace = run.trace
     layer, number = results.default_head(run.request, "cross")
     head = HeadRef(AttentionKind.CROSS, layer, number)
-    query = why_content.default_query(trace, head)
+    query, maps = why_content.default_query(trace, head), why_content.weights_of(trace, head)
+    if rank > 1:
+        read = [trace.source_tokens[key] for key in maps.argmax(axis=1)]
+        rows = [row for row, token in enumerate(read) if is_word(token) and token != read[query]]
+        rows = [row for row in rows if is_word(trace.target_tokens[row])]
+        query = max(rows, key=lambda row: maps[row].max(), default=0)
     key, *others = why_content.keys_by_weight(trace, head, query)
-    weights = why_content.weights_of(trace, head)[query]
+    weights = maps[query]
     if not others or weights[key] - weights[others[0]] < NEAR:
         raise Undecided("No row of this head has one weight that is clearly the largest here.")
     keys, words = readable(keys_of(trace, head.kind)), readable(trace.target_tokens)
@@ -42,31 +49,33 @@ def _cell_of(run: Run) -> tuple[Cell, ScoreParts, dict[str, Any]]:
 
 
 @measure
-def part_of_lead(run: Run, side: str) -> Answer:
-    """Ask which part of the "query" or the "key" carries the lead of the key that a head reads over the runner-up.
+def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
+    """Ask which part of the "query" or the "key" makes the largest share of the lead of the key that a head reads.
 
-    names: cell_head, head_name, row, key and against, word, read, other.
+    rank: 2 for another row of the same head. names: cell_head, head_name, row, key and against, word, read, other.
     """
-    _, parts, names = _cell_of(run)
+    _, parts, names = _cell_of(run, rank)
     grouped = parts.grouped()
     streams, axis = (grouped.query_parts, 1) if side == "query" else (grouped.key_parts, 0)
     sums = {part: float(total) for part, total in zip(streams, grouped.products.sum(axis=axis), strict=True)}
     ranked = sorted((part for part in sums if part.kind != BIASES), key=lambda part: -sums[part])[:MOST_OPTIONS]
-    best, second = ranked[:2]
-    if sums[best] < NEAR_SCORE or sums[best] - sums[second] < NEAR_SCORE:
-        raise Undecided(f"No part of the {side} carries this score alone here.")
+    best = ranked[0]
+    others = max(total for part, total in sums.items() if part != best)
+    if sums[best] < NEAR_SCORE or sums[best] - others < NEAR_SCORE:
+        raise Undecided(f"No part of the {side} makes a plainly larger share of this lead than all others here.")
     options = tuple(
         Option(
             part_name(part),
             part_name(part),
-            f"It makes {signed(sums[part], 2)} of {signed(parts.score, 2)}.",
+            f"It makes {signed(sums[part], 2)} of the lead of {signed(parts.score, 2)}.",
             sums[part],
         )
         for part in ranked
     )
     return Answer(
         Kind.ONE,
-        f"The {side}’s {part_name(best)} makes {signed(sums[best], 2)} of the lead of {signed(parts.score, 2)}.",
+        f"The {side}’s {part_name(best)} makes {signed(sums[best], 2)} of the lead of {signed(parts.score, 2)}, the "
+        "largest share.",
         f"By part: {'; '.join(f'{part_name(part)} {signed(sums[part], 2)}' for part in ranked)}.",
         options,
         largest(options),
@@ -74,62 +83,73 @@ def part_of_lead(run: Run, side: str) -> Answer:
     )
 
 
-def _removed_from(parts: ScoreParts) -> tuple[HeadRef, dict[str, Any]]:
-    """Return the head whose part the score needs most, and its names: removed, removed_name. Raises Undecided."""
-    heads = why_content.writers(parts)
-    if not heads:
-        raise Undecided("No head wrote before the one that is shown here.")
-    return heads[0], {"removed": heads[0], "removed_name": why_content.head_label(heads[0])}
-
-
 @measure
-def row_without_part(run: Run) -> Answer:
-    """Ask what becomes of the row's largest weight when the head whose part its score needs most is switched off.
+def needed_head(run: Run) -> Answer:
+    """Ask without which earlier head the lead falls most in a run: of those whose parts matter most to its sum.
 
-    names: as `part_of_lead`, and removed (that head), removed_name.
+    names: as `part_of_lead`, and removed (that head).
     """
     cell, parts, names = _cell_of(run)
-    removed, removed_names = _removed_from(parts)
-    after = why_content.weights_of(what_if.same_target_trace(run.request, (Zero.of(removed),)), cell.head)[cell.query]
-    before = float(why_content.weights_of(run.trace, cell.head)[cell.query, cell.key])
-    keys, now, highest = readable(run.trace.source_tokens), float(after[cell.key]), int(np.argmax(after))
+    heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[HeadRef, float]()
+    for head in heads:
+        under = what_if.same_target_trace(run.request, (Zero.of(head),))
+        row = np.maximum(why_content.weights_of(under, cell.head)[cell.query], np.finfo(np.float32).tiny)
+        falls[head] = parts.score - float(np.log(row[cell.key] / row[cell.against]))
+    best, *others = sorted(falls, key=lambda head: -falls[head])
+    if not others or falls[best] < NEAR_SCORE or falls[best] - falls[others[0]] < NEAR_SCORE:
+        raise Undecided("No single head that wrote before is needed plainly more than all others here.")
+    lead = f"the lead of {signed(parts.score, 2)}"
+    options = tuple(
+        Option(head.address, why_content.head_label(head), f"Without it {lead} {moved(fall)}.", fall)
+        for head, fall in falls.items()
+    )
+    shares = (f"{why_content.head_label(head)} {signed(_share_of(parts, head), 2)}" for head in heads)
     return Answer(
         Kind.ONE,
-        f"Without {removed_names['removed_name']} the weight on {quoted(keys[cell.key])} goes from {percent(before)} "
-        f"to {percent(now)}.",
-        f"The largest weight of the row is then that on {quoted_at(keys, highest)}, {percent(float(after[highest]))}.",
-        (
-            Option("kept", "it hardly falls"),
-            Option("less", "it falls by more than a quarter, but stays the largest"),
-            Option("other", "another key gets the largest weight"),
-        ),
-        {"other" if highest != cell.key else "kept" if now >= MOST_KEPT * before else "less"},
-        names=names | removed_names,
+        f"Without {why_content.head_label(best)} {lead} {moved(falls[best])}, the most of these.",
+        f"By their products with all others these heads add to it: {', '.join(shares)}. A run can differ from that.",
+        options,
+        largest(options),
+        names=names | {"removed": best},
     )
+
+
+def _share_of(parts: ScoreParts, head: HeadRef) -> float:
+    """Return the sum of all products in which a head's part stands."""
+    return parts.total - parts.without(why_content.part_of(head))
 
 
 @measure
 def predicted_or_run(run: Run) -> Answer:
     """Ask whether a run's lead without that head's part is higher or lower than the parts predict.
 
-    names: as `row_without_part`, and predicted and run, both leads.
+    names: as `part_of_lead`, and removed (that head), removed_name, predicted and run, both leads.
     """
     cell, parts, names = _cell_of(run)
-    removed, removed_names = _removed_from(parts)
+    heads = why_content.writers(parts)
+    if not heads:
+        raise Undecided("No head wrote before the one that is shown here.")
+    removed = heads[0]
     predicted = parts.without(why_content.part_of(removed))
     score = what_if.score_of_run_without(run.request, cell.head, cell.query, cell.key, cell.against, removed)
     gap = score - predicted
+    if abs(abs(gap) - ALIKE) < NEAR_ALIKE:
+        raise Undecided("The run is neither plainly the same as predicted nor plainly another one here.")
+    apart = f"{signed(abs(gap), 2)} {'higher' if gap > 0 else 'lower'} than the predicted one"
+    labels = {
+        "alike": f"the same, give or take {ALIKE}",
+        "higher": "the run’s is higher",
+        "lower": "the run’s is lower",
+    }
     return Answer(
         Kind.ONE,
         f"The parts predict {signed(predicted, 2)}, the run gives {signed(score, 2)}.",
-        f"With the part the lead is {signed(parts.score, 2)}; its products add {signed(parts.total - predicted, 2)}.",
-        (
-            Option("alike", "the same, give or take 0.05"),
-            Option("higher", "the run’s is higher"),
-            Option("lower", "the run’s is lower"),
-        ),
+        f"With the part the lead is {signed(parts.score, 2)}; its products add {signed(_share_of(parts, removed), 2)}.",
+        tuple(Option(name, label, f"The run’s lead is {apart}.") for name, label in labels.items()),
         {"alike" if abs(gap) < ALIKE else "higher" if gap > 0 else "lower"},
-        names=names | removed_names | {"predicted": signed(predicted, 2), "run": signed(score, 2)},
+        names=names
+        | {"removed": removed, "removed_name": why_content.head_label(removed)}
+        | {"predicted": signed(predicted, 2), "run": signed(score, 2)},
     )
 
 

@@ -1,15 +1,19 @@
 """Shared parts of measures: margins, options made of tokens, and names of heads, tokens and numbers."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from os.path import commonprefix
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
 from headlight.lessons.answer import Option, Run, Undecided
+from headlight.lessons.glosses import glosses
 from headlight.plots.names import one_head_name
 from headlight.plots.numbers import signed
-from headlight.plots.tokens import BLANK, CONTINUED, quoted, quoted_at, shown_token, shown_tokens
+from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, quoted_at, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word, word_ranges
 from transformer.interpret.trace import Trace
@@ -20,6 +24,7 @@ NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropi
 MISSED = 1.0  # nats that are lost at least where something is called a cause
 NEAR_CHANCES = 0.05  # between two probabilities
 MOST_OPTIONS = 4
+ACCENTS = dict.fromkeys(range(0x300, 0x370))  # a normal form has them as letters of their own
 
 
 def token_options(
@@ -76,8 +81,8 @@ def is_whole_word(tokens: Sequence[str], at: int) -> bool:
 
 
 def is_a_form(one: str, other: str) -> bool:
-    """Return whether one token continues the other, gern and gerne, or ends otherwise: bois and boit."""
-    letters = [token.removeprefix(SPACE).lower() for token in (one, other)]
+    """Return whether one token continues the other, gern and gerne, or ends otherwise: bois, boit, Tokio, Tōkyō."""
+    letters = [normalize("NFD", token.removeprefix(SPACE).lower()).translate(ACCENTS) for token in (one, other)]
     shared = len(commonprefix(letters))
     return shared == min(map(len, letters)) or (shared >= 3 and 2 * shared >= max(map(len, letters)))
 
@@ -85,6 +90,42 @@ def is_a_form(one: str, other: str) -> bool:
 def listed(texts: Sequence[str]) -> str:
     """Return texts as a list within a sentence: "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def only_words(text: str) -> str:
+    """Return a text in small letters without its marks."""
+    return re.sub(r"\W+", " ", text).strip().lower()
+
+
+def language_of(run: Run) -> str:
+    """Return the language that a run translates into, "" where the checkpoint does not say it."""
+    return str(run.translator.checkpoint.data.get("target_language", ""))
+
+
+def marked(text: str, full: str, language: str) -> str:
+    """Return a translation in quotation marks, **bold** where it differs from the full one, with glosses.
+
+    Words that are missing follow behind it.
+    """
+    meanings, words, before = glosses(language), text.split(), full.split()
+    bare = [[re.sub(r"\W+$", "", word) for word in each] for each in (before, words)]
+    old, new = ([word.lower() for word in each] for each in bare)
+    looks, gone = list(words), list[str]()
+    for tag, start, stop, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        lost = [word for word in bare[0][start:stop] if tag == "delete" and word.lower() not in (*new, "")]
+        gone += [f"**{word}**{_meaning(word, meanings)}" for word in lost]
+        looks[begin:end] = [
+            f"**{word}**{_meaning(word, meanings)}{whole[len(word) :]}" if word else whole
+            for word, whole in zip(bare[1][begin:end], words[begin:end], strict=True)
+        ]
+    return (quoted(" ".join(looks)) if text else NOTHING) + (f" without {listed(gone)}" if text and gone else "")
+
+
+def _meaning(word: str, meanings: Mapping[str, str]) -> str:
+    known = meanings.get(word, meanings.get(word.lower(), ""))
+    return f" ({known})" if known else ""
 
 
 def quoted_all(texts: Iterable[str]) -> str:

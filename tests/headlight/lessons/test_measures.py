@@ -29,7 +29,7 @@ TEXTS = (
 )
 # Measures of a model, of random vectors or of a training, whatever the sentence.
 OF_NO_SENTENCE = re.compile("toy_|spread|typical|size_|head_of|rotation|most_alike|turned|path|learned")
-SHOW_BOTH_TERMS = ("better_reading", "leak_spared", "size_without_effect")  # in place of a quotient or a difference
+SHOW_BOTH_TERMS = ("better_reading", "lost_to_leak", "size_without_effect")  # in place of a quotient or a difference
 
 
 def forms(value: float) -> set[str]:

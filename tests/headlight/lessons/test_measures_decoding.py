@@ -1,5 +1,6 @@
 """Measures of decoding and of explanations against direct runs of the model, and the Transformer in NumPy."""
 
+import re
 from collections import Counter
 from functools import cache
 
@@ -70,7 +71,7 @@ def test_the_hardest_token_has_the_highest_entropy():
         ids, logits = logits_of(run)
         spread, step = entropies(logits), answer.names["step"]
         assert step == spread.argmax() and right_of(answer) == str(step + 1)
-        assert answer.names["word"] == named(pieces(run, ids))[step] and softmax(logits[step]).max() <= 0.6 + 1e-4
+        assert answer.names["word"] == named(pieces(run, ids))[step] and softmax(logits[step]).max() <= 0.75 + 1e-4
         numbers = numbers_of(answer)
         assert numbers == pytest.approx({name: spread[int(name) - 1] for name in numbers}, abs=1e-4)
         assert sorted(numbers.values())[-2] < spread[step] - NEAR_NATS + 1e-3
@@ -86,18 +87,25 @@ def test_the_second_candidate_has_the_second_largest_logit_of_its_step():
         assert numbers == pytest.approx({name: chances[int(name)] for name in numbers}, abs=1e-5)
         spelled = [each.removeprefix("▁") for each in pieces(run, [*map(int, numbers), ids[step]])]
         assert len(set(spelled)) == len(spelled), "no two look alike"
+        for token in numbers:  # a word, which the model does not continue
+            ids = list(
+                decode(run.translator.model, [list(run.trace.source_ids)], Greedy(), [[*ids[:step], int(token)]])[0].ids
+            )
+            assert is_whole_word(pieces(run, ids), step)
 
 
-def test_the_tokens_after_a_forced_one_are_those_of_the_model():
+def test_the_words_after_a_forced_one_are_those_of_the_model():
     for run, answer in decided("after_forcing", *MORE, *SEARCHED, most=6):
         model, source = run.translator.model, list(run.trace.source_ids)
         forced = list(map(int, answer.names["prefix"].split(".")))
         free = list(decode(model, [source], Greedy())[0].ids)
         now = list(decode(model, [source], Greedy(), [forced])[0].ids)
         assert forced[:-1] == free[: len(forced) - 1] and forced[-1] != free[len(forced) - 1]
-        before, after = ([each.lower() for each in pieces(run, ids[len(forced) :])] for ids in (free, now))
-        expected = "stay" if before == after else "new" if Counter(after) - Counter(before) else "moved"
-        assert right_of(answer) == expected
+        decode_words = [re.findall(r"[\w'’-]+", run.translator.tokenizer.decode(ids).lower()) for ids in (free, now)]
+        begin = len(re.findall(r"[\w'’-]+", run.translator.tokenizer.decode(forced)))
+        before, after = (words[begin:] for words in decode_words)
+        new = Counter(after) - Counter(decode_words[0][begin - 1 :])  # the word that was replaced is no new one
+        assert right_of(answer) == ("new" if new else "stay" if before == after else "moved")
         assert all(f"“{run.translator.tokenizer.decode(ids)}”" in answer.truth for ids in (now, free))
 
 

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -25,9 +26,8 @@ from support.models import small_config
 from support.pages import components, open_page
 from support.traces import CHECKPOINTS
 
-from headlight.app import results
 from headlight.app.results import measures
-from headlight.lessons.answer import Answer, Run
+from headlight.lessons.answer import Answer, Run, Undecided
 from headlight.lessons.file import SHIPPED, read_lesson
 from headlight.lessons.measures import order
 from transformer import Translator
@@ -167,7 +167,12 @@ def test_the_best_key_of_the_model_has_the_largest_product_by_hand(kind):
         eligible = [word(one) and one != tokens[key] for one, key in zip(outputs, weights.argmax(axis=1), strict=True)]
         top = np.sort(weights, axis=1)
         leads = np.where((top[:, -2] > 0) & eligible, top[:, -1] - top[:, -2], 0)
-        assert leads[row] == pytest.approx(leads.max(), abs=1e-4)
+        if kind == "cross":  # a row that translates the word which all heads read most
+            words = [at for at, token in enumerate(tokens) if word(token)]
+            eligible = words[trace.cross[:, :, row].mean(axis=(0, 1))[words].argmax()] == names["key"]
+            assert eligible and leads[row] >= NEAR
+        else:
+            assert leads[row] == pytest.approx(leads.max(), abs=1e-4)
         last = row + 1 if kind == "decoder" else len(products)
         assert right_of(answer) == str(products[:last].argmax() + 1) == str(names["key"] + 1)
         shown = {option.name: option.label for option in answer.options}
@@ -212,14 +217,14 @@ def test_probabilities_without_the_mask_are_those_of_the_model_by_hand():
         before, after = probabilities(run)
         means = answer.names["with_mask"], answer.names["without_mask"]
         assert means == pytest.approx((before.mean(), after.mean()), abs=1e-3) and abs(means[0] - means[1]) > 0.05
-        assert right_of(answer) == ("rise" if after.mean() > before.mean() else "fall")
-    for run, answer in decided("leak_spared"):
+        assert answer.value == 100 * means[1] < 100 * means[0]
+    for run, answer in decided("lost_to_leak"):
         before, after = probabilities(run)
         losses = numbers_of(answer)
         assert losses == pytest.approx({name: (before - after)[int(name) - 1] for name in losses}, abs=2e-3)
-        assert right_of(answer) == str(len(before)) and abs(losses.pop(right_of(answer))) < 0.051
-        assert len(losses) >= 2 and min(losses.values()) > 0.099
-        assert answer.names["token"] == named(run.trace.target_tokens)[-1]
+        assert right_of(answer) == str(1 + int((before - after).argmax())) and len(losses) >= 3
+        assert sorted(losses.values())[-2] < max(losses.values()) - 0.09
+        assert answer.names["token"] == named(run.trace.target_tokens)[int(right_of(answer)) - 1]
 
 
 @cache
@@ -298,13 +303,19 @@ def test_the_part_that_carries_the_lead_has_the_largest_sum_of_products(side):
         assert [answer.names["key"], answer.names["against"]] == list(order[:2])
 
 
-def test_the_row_without_the_part_is_that_of_a_run_without_the_head():
-    for run, answer in decided("row_without_part"):
-        removed, head, trace = answer.names["removed"], answer.names["cell_head"], run.trace
-        under = run.translator.trace(trace.source_text, target=trace.target_ids, interventions=[Zero.of(removed)])
-        before, after = (each.cross[head.layer, head.head, answer.names["row"]] for each in (trace, under))
-        outcome = "kept" if after[answer.names["key"]] >= 0.75 * before[answer.names["key"]] else "less"
-        assert right_of(answer) == (outcome if after.argmax() == answer.names["key"] else "other")
+def test_the_lead_without_a_head_is_that_of_a_run_without_it():
+    for run, answer in decided("needed_head"):
+        names, trace = answer.names, run.trace
+
+        def lead(under, names=names):
+            row = under.cross[names["cell_head"].layer, names["cell_head"].head, names["row"]].astype(np.float64)
+            return np.log(row[names["key"]] / row[names["against"]])
+
+        for name, fall in numbers_of(answer).items():
+            zero = [Zero.of(HeadRef.parse(name))]
+            under = run.translator.trace(trace.source_text, target=trace.target_ids, interventions=zero)
+            assert fall == pytest.approx(lead(trace) - lead(under), abs=1e-3)
+        assert right_of(answer) == names["removed"].address
     for _, answer in decided("predicted_or_run"):
         gap = number(answer.names["run"]) - number(answer.names["predicted"])
         assert abs(gap) > 0.03 or right_of(answer) == "alike"
@@ -324,17 +335,16 @@ def test_both_orders_are_one_to_an_encoder_without_positions(monkeypatch):
         entry.positions = copy.deepcopy(entry.positions)  # which it shares with the decoder
         entry.positions.table.zero_()
         first, *words, last = run.request.text[:-1].split()
+        left = answer.names["as_first"].lower()
         texts = [run.request.text, " ".join([last, *words, first]) + run.request.text[-1]]
         assert [answer.names["first"], answer.names["second"]] == texts
         one, other = blind.translate(texts)
-        assert right_of(answer) == ("same" if one == other else "others") and f"“{one}”" in answer.truth
-        assert [answer.names["as_first"], answer.names["as_second"]] == run.translator.translate(texts)
-    for outcome, translate in (
-        ("others", lambda each: each.text),
-        ("kept", lambda each: results.trace(each).target_text),
-    ):
-        monkeypatch.setattr(measures, "translation_without_positions", translate)
-        assert right_of(order.translated_without_positions(run)) == outcome
+        common = Counter(re.findall(r"\w+", left)) & Counter(re.findall(r"\w+", one.lower()))
+        assert one == other and answer.value == common.total() and f"“{one}”" in answer.truth
+        assert answer.names["as_first"] == run.translator.translate(texts[:1])[0]
+    monkeypatch.setattr(measures, "translation_without_positions", lambda each: each.text)
+    with pytest.raises(Undecided):
+        order.translated_without_positions(run)
     for text in ("Stop.", "Tom Tom", "?"):
         assert isinstance(outcome_of(run_of("en-de", text), "translated_without_positions"), str)
 
@@ -349,9 +359,12 @@ def test_a_position_is_as_long_as_the_root_of_its_pairs_and_copies_are_as_far_ap
         assert f"from {lengths.min():.1f} to {lengths.max():.1f}" in answer.truth
     for run, answer in decided("copies_apart", "The old man saw the old dog.", "I know that you know him."):
         first, second = answer.names["first"], answer.names["second"]
-        assert run.trace.source_tokens[first] == run.trace.source_tokens[second] == answer.names["word"]
+        tokens, word = run.trace.source_tokens, answer.names["word"]
+        assert tokens[first] == word and (
+            second == len(tokens) - 1 if tokens.count(word) == 1 else tokens[second] == word
+        )
         one, other = waves(second + 1, run.translator.model.config.d_model)[[first, second]]
-        assert right_of(answer) == "positions" and f"{np.linalg.norm(one - other):.2f}" in answer.truth
+        assert answer.value == pytest.approx(np.linalg.norm(one - other), rel=1e-5) and first < second
 
 
 @pytest.mark.parametrize("positions", ["none", "relative"])
@@ -364,10 +377,9 @@ def test_a_model_without_sines_has_no_question_about_them_and_one_with_a_bias_no
     run = run_in(tmp_path / "small", "red dog red.")
     for name in ("position_length", "most_alike", "turned_around", "translated_without_positions"):
         assert isinstance(outcome_of(run, name), str)
-    if positions == "none":
-        assert right_of(outcome_of(run, "copies_apart")) == "not"
-        return
     assert isinstance(outcome_of(run, "copies_apart"), str)
+    if positions == "none":
+        return
     for measure, arguments in (("row_without_root", {"kind": "encoder"}), ("quiet_head", {})):
         assert "adds a bias by distance" in outcome_of(run, measure, **arguments)
 
