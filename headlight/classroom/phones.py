@@ -45,9 +45,7 @@ class PhonesServer:
             return self._port
 
     def _bind(self) -> socket.socket | None:
-        chosen = os.environ.get(PORT_VARIABLE, "")
-        numbers = [int(chosen)] if chosen.isdecimal() else [] if chosen else range(_FIRST, _FIRST + _TRIED)
-        for port in (number for number in numbers if 0 < number < 2**16):
+        for port in allowed_ports():
             with contextlib.suppress(OSError):
                 return socket.create_server((self._host, port))
         return None
@@ -76,6 +74,14 @@ class PhonesServer:
         finally:
             stopped.set()
             listening.close()
+
+
+def allowed_ports() -> list[int]:
+    """Return the ports that phones may have, in the order in which they are tried; none where they are kept out."""
+    chosen = os.environ.get(PORT_VARIABLE, "")
+    if not chosen:
+        return list(range(_FIRST, _FIRST + _TRIED))
+    return [int(chosen)] if chosen.isdecimal() and 0 < int(chosen) < 2**16 else []
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from . import panel
 from .file import Lesson
 from .overview import about_words, overview
 from .sentence import reason_words
-from .teach.desk import CLASS
+from .teach.desk import CLASS, door_problem
 from .teach.summary import show_class
 from .worksheet import worksheet
 
@@ -32,6 +32,8 @@ def show_lessons(request: TranslationRequest) -> None:
     lessons, problems = panel.lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     teaches = switch("I teach", "teach")
+    if teaches and (problem := door_problem()):
+        st.warning(plain(problem), icon=":material/phonelink_off:")
     following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
     for row in range(0, len(lessons), 2):
         for column, lesson in zip(st.columns(2), lessons[row : row + 2], strict=False):

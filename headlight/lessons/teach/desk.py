@@ -5,7 +5,7 @@ address has the code alone. Every act is checked by the store, which has a hash 
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -26,6 +26,7 @@ from headlight.classroom import (
     StoreError,
     Tally,
     Teacher,
+    allowed_ports,
     door_of,
     network_of,
     open_class,
@@ -220,7 +221,7 @@ def _payload(code: str, screen: Screen) -> dict:
     except ClassError as error:
         _secrets().pop(code, None)
         return {"code": code, "asks": True, "refused": str(error)}
-    door = _door(code)
+    door = _door(code, phones_server().open)
     return content | {
         "secret": teacher.secret,
         "link": door.link,
@@ -238,10 +239,14 @@ def _final(teacher: Teacher, classroom: Classroom) -> tuple[Tally, ...]:
     return tuple(tallies[key] for key in keys)
 
 
-def _door(code: str) -> Door:
+def door_problem() -> str:
+    """Return the reason why no phone could come into a class, "" where phones can; no port is opened."""
+    return _door("", lambda: len(allowed_ports())).problem
+
+
+def _door(code: str, open_port: Callable[[], int]) -> Door:
     path = make_url_path(config.get_option("server.baseUrlPath") or "", f"c/{code}")
-    listens = config.get_option("server.address") or ""
-    return door_of(st.context.url or "", path, listens, _networks(), phones_server().open)
+    return door_of(st.context.url or "", path, config.get_option("server.address") or "", _networks(), open_port)
 
 
 @st.cache_data(ttl=30.0, show_spinner=False)

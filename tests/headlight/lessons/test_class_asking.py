@@ -5,9 +5,10 @@ from urllib.parse import parse_qs
 
 import pytest
 from support.lesson_runs import SENTENCES, run_of
+from support.pages import open_page
 
 from headlight.app.parameters import PARAMETERS
-from headlight.classroom import Kind, Round
+from headlight.classroom import PORT_VARIABLE, Kind, Round
 from headlight.classroom.store import MOST_LINK
 from headlight.lessons import answer, sentence
 from headlight.lessons.answer import Answer, Option, Run
@@ -114,3 +115,9 @@ def test_a_step_without_a_question_for_phones_shows_its_task_on_the_wall():
             task = there.step.note or (there.step.ask if there.answer and there.answer.kind == answer.Kind.DO else "")
             if task:
                 assert question_of(there).startswith(there.plain(task)[:20])
+
+
+def test_a_teacher_reads_beforehand_that_phones_are_kept_out(monkeypatch):
+    monkeypatch.setenv(PORT_VARIABLE, "0")
+    (warning,) = open_page("pages/lessons.py", teach="1").warning
+    assert "no phone can reach it" in warning.value or PORT_VARIABLE in warning.value
