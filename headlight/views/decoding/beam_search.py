@@ -41,7 +41,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     )
 
 
-def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, ...]]]:
+def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, str]]]:
     """Show the translations that ended, best first; return the rows of their scores."""
     hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
     words, scores = [], []
