@@ -24,14 +24,14 @@ BUDGETS = {  # lines of code per room
     "transformer/toy": 630,
     "transformer/training": 1330,
     "headlight/app": 3240,
-    "headlight/classroom": 1910,
+    "headlight/classroom": 1930,
     "headlight/components": 16040,
-    "headlight/lessons": 5820,
+    "headlight/lessons": 5830,
     "headlight/plots": 2220,
     "headlight/views": 5860,
     "pages": 90,
     "benchmarks": 2040,
-    "tests": 26440,
+    "tests": 26470,
 }
 
 # Packages that a room may not import although they are installed.

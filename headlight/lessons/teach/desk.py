@@ -26,7 +26,6 @@ from headlight.classroom import (
     StoreError,
     Tally,
     Teacher,
-    allowed_ports,
     door_of,
     network_of,
     open_class,
@@ -240,13 +239,16 @@ def _final(teacher: Teacher, classroom: Classroom) -> tuple[Tally, ...]:
 
 
 def door_problem() -> str:
-    """Return the reason why no phone could come into a class, "" where phones can; no port is opened."""
-    return _door("", lambda: len(allowed_ports())).problem
+    """Return why no phone could reach a class of this visitor's, "" where phones can."""
+    return _door("", lambda: int(phones_server().can_open())).problem
 
 
 def _door(code: str, open_port: Callable[[], int]) -> Door:
     path = make_url_path(config.get_option("server.baseUrlPath") or "", f"c/{code}")
-    return door_of(st.context.url or "", path, config.get_option("server.address") or "", _networks(), open_port)
+    listens = config.get_option("server.address") or ""
+    # Whatever address a visitor of a proxy claims to have: only this computer's own browsers open a port.
+    is_here = st.context.ip_address is None
+    return door_of(st.context.url or "", path, listens, _networks(), open_port if is_here else lambda: 0)
 
 
 @st.cache_data(ttl=30.0, show_spinner=False)
