@@ -40,7 +40,8 @@ def door_of(url: str, path: str, listens: str, networks: tuple[str, ...], open_p
         return Door("", problem="This computer is in no network, so no phone can reach it: connect it to one first.")
     port = parts.port if listens in networks or listens in _ANYWHERE else open_port()
     if port == 0:
-        return Door("", problem=f"Phones are kept out of this app: {PORT_VARIABLE} allows no port, or none is free.")
+        closed = f"Phones cannot reach this computer: {PORT_VARIABLE} allows no port, or none is free."
+        return Door("", problem=f"{closed} Raised hands work without phones.")
     links = tuple(f"http://{_in_address(each)}{f':{port}' if port else ''}{path}" for each in networks)
     return Door(links[0], links[1:])
 

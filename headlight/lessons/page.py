@@ -13,7 +13,7 @@ from . import panel
 from .file import Lesson
 from .overview import about_words, overview
 from .sentence import reason_words
-from .teach.desk import CLASS
+from .teach.desk import CLASS, door_problem
 from .teach.summary import show_class
 from .worksheet import worksheet
 
@@ -32,6 +32,8 @@ def show_lessons(request: TranslationRequest) -> None:
     lessons, problems = panel.lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     teaches = switch("I teach", "teach")
+    if teaches:
+        _warn_of_door()
     following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
     for row in range(0, len(lessons), 2):
         for column, lesson in zip(st.columns(2), lessons[row : row + 2], strict=False):
@@ -88,6 +90,7 @@ def show_class_view(request: TranslationRequest) -> None:
     bar.hide_sentence()
     if show_class():
         return
+    _warn_of_door()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         _offer_class(_choose_lesson(), "class")
 
@@ -95,6 +98,12 @@ def show_class_view(request: TranslationRequest) -> None:
 def _choose_lesson() -> Lesson:
     titles = {lesson.title: lesson for lesson in panel.lessons()[0]}
     return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
+
+
+def _warn_of_door() -> None:
+    """Say before a class why its phones would find no way in."""
+    if problem := door_problem():
+        st.warning(problem, icon=":material/wifi_off:")
 
 
 def _offer_class(lesson: Lesson, where: str) -> None:

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pathOf } from "../../headlight/components/class_desk/door.js";
+import { Door, pathOf } from "../../headlight/components/class_desk/door.js";
 import { apart, problemOf } from "../../headlight/components/class_desk/own.js";
 import { Rights } from "../../headlight/components/class_desk/rights.js";
 import { secretIn, shared, teacherLink } from "../../headlight/components/lib/sharing.js";
@@ -54,6 +54,19 @@ test("foreign content of the storage, or a browser that forbids it, does no harm
   }
   const forbidden = { getItem: () => null, setItem: () => { throw new Error("full"); } };
   new Rights(forbidden).keep("K7MXR", SECRET);
+});
+
+test("the door shows another address when the computer changes its network, and stays shut", () => {
+  const parts = {}, part = (selector) => (parts[selector] ??= { replaceChildren() {}, querySelector: part });
+  const show = (open) => () => { dialog.open = open; };
+  const dialog = { open: false, querySelector: part, close: show(false), showModal: show(true) };
+  const door = new Door(dialog, part("corner"), storageWith());
+  const data = { code: "K7MXR", link: "http://10.0.0.2:8601/c/K7MXR", others: [], problem: "", qr: [], phase: "lobby" };
+  door.draw(data);
+  assert.ok(dialog.open && parts[".link"].textContent === "10.0.0.2:8601/c/K7MXR");
+  door.toggle(false);
+  door.draw({ ...data, link: "http://172.20.10.2:8601/c/K7MXR" });
+  assert.ok(!dialog.open && parts[".link"].textContent === "172.20.10.2:8601/c/K7MXR");
 });
 
 test("a QR code's rectangles are its dark modules", () => {

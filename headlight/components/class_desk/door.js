@@ -25,11 +25,12 @@ export class Door {
     return this.dialog.open;
   }
 
-  // It opens for a new class, and where it was open before the page was left.
+  // It opens for a new class, and where it was open before the page was left. A hotspot brings another link.
   draw(data) {
-    const isNew = this.code !== data.code;
+    const isNew = this.code !== data.code, way = [data.code, data.link, data.problem, ...data.others].join(" ");
     this.code = data.code;
-    if (isNew) this.write(data);
+    if (this.way !== way) this.write(data);
+    this.way = way;
     this.find(".here").textContent = `${data.here} here`;
     this.find(".locked").hidden = !data.locked;
     if (!isNew) return;

@@ -5,7 +5,7 @@ address has the code alone. Every act is checked by the store, which has a hash 
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -220,7 +220,7 @@ def _payload(code: str, screen: Screen) -> dict:
     except ClassError as error:
         _secrets().pop(code, None)
         return {"code": code, "asks": True, "refused": str(error)}
-    door = _door(code)
+    door = _door(code, phones_server().open)
     return content | {
         "secret": teacher.secret,
         "link": door.link,
@@ -238,10 +238,17 @@ def _final(teacher: Teacher, classroom: Classroom) -> tuple[Tally, ...]:
     return tuple(tallies[key] for key in keys)
 
 
-def _door(code: str) -> Door:
+def door_problem() -> str:
+    """Return why no phone could reach a class of this visitor's, "" where phones can."""
+    return _door("", lambda: int(phones_server().can_open())).problem
+
+
+def _door(code: str, open_port: Callable[[], int]) -> Door:
     path = make_url_path(config.get_option("server.baseUrlPath") or "", f"c/{code}")
     listens = config.get_option("server.address") or ""
-    return door_of(st.context.url or "", path, listens, _networks(), phones_server().open)
+    # Whatever address a visitor of a proxy claims to have: only this computer's own browsers open a port.
+    is_here = st.context.ip_address is None
+    return door_of(st.context.url or "", path, listens, _networks(), open_port if is_here else lambda: 0)
 
 
 @st.cache_data(ttl=30.0, show_spinner=False)

@@ -8,7 +8,7 @@ from support.server import until
 
 from headlight.classroom import PORT_VARIABLE, Question, Truth, open_class
 from headlight.classroom.door import Door, door_of, is_local, own_networks, qr_rows
-from headlight.classroom.phones import PhonesServer
+from headlight.classroom.phones import _IDLE_LOOKS, PhonesServer
 
 PATH = "/c/K7MXR"
 LAN = ("192.168.1.5", "10.8.0.2")
@@ -46,8 +46,9 @@ def phones(store) -> PhonesServer:
 def test_phones_have_a_port_of_their_own_while_there_is_a_class_and_reach_nothing_else(phones, store):
     teacher = open_class(store)
     teacher.ask(Question("Same?", ("yes", "no")), Truth("Yes.", right=(0,), link="decoding"))
+    assert phones.can_open()
     port = phones.open()
-    assert phones.open() == port > 0
+    assert phones.open() == port > 0 and phones.can_open()
     phone = Phone(f"http://127.0.0.1:{port}", teacher.code)
     until(lambda: phone.ask(f"/{teacher.code}")[0] == 200)
     assert phone.answer(1, 0)[0] == 200
@@ -57,8 +58,19 @@ def test_phones_have_a_port_of_their_own_while_there_is_a_class_and_reach_nothin
     assert {phone.ask(path)[0] for path in outside} == {404} == {phone.ask(f"/{teacher.code}/answers.csv", "POST")[0]}
     teacher.end()
     until(lambda: not is_open(port), seconds=60)
-    open_class(store)
-    assert phones.open() > 0, "the next class"
+
+
+def test_the_next_class_has_a_port_whatever_a_phone_of_the_last_one_left_unfinished(phones, store, monkeypatch):
+    teacher, looks = open_class(store), []
+    port = phones.open()
+    until(lambda: is_open(port))
+    with socket.create_connection(("127.0.0.1", port)) as phone:
+        request = f"POST /c/{teacher.code}/answer HTTP/1.1\r\nHost: a\r\nparticipant: {'0' * 16}\r\n"
+        phone.sendall(f"{request}Content-Length: 500\r\n\r\n{{".encode())
+        monkeypatch.setattr(store, "has_classes", lambda: looks.append("none"))
+        until(lambda: not is_open(port), seconds=60)
+        assert len(looks) == _IDLE_LOOKS, "phones have time to learn that the class is over"
+        assert is_open(phones.open())
 
 
 def is_open(port: int) -> bool:
@@ -70,7 +82,7 @@ def is_open(port: int) -> bool:
 def test_an_administrator_keeps_phones_out(phones, store, chosen, monkeypatch):
     monkeypatch.setenv(PORT_VARIABLE, chosen)
     open_class(store)
-    assert phones.open() == 0
+    assert phones.open() == 0 and not phones.can_open()
 
 
 def test_a_qr_code_is_square_and_has_its_three_corners():

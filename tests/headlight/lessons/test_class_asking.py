@@ -5,15 +5,17 @@ from urllib.parse import parse_qs
 
 import pytest
 from support.lesson_runs import SENTENCES, run_of
+from support.pages import open_page, page_text
 
 from headlight.app.parameters import PARAMETERS
-from headlight.classroom import Kind, Round
+from headlight.classroom import PORT_VARIABLE, Door, Kind, Round
 from headlight.classroom.store import MOST_LINK
 from headlight.lessons import answer, sentence
 from headlight.lessons.answer import Answer, Option, Run
 from headlight.lessons.file import read_lessons
 from headlight.lessons.overview import overview
 from headlight.lessons.step_view import StepView, plain_text, pose
+from headlight.lessons.teach import desk
 from headlight.lessons.teach.asking import ClassQuestion, link_to, own_question, question_of, subject_of
 
 LESSONS, _ = read_lessons()
@@ -31,6 +33,14 @@ def view(step_answer: Answer | None, undecided: str = "") -> StepView:
 
 def round_of(question: ClassQuestion) -> Round:
     return Round(number=1, question=question.question, truth=question.truth, step=question.step, version=1, opened=0.0)
+
+
+def test_the_page_says_before_a_class_that_phones_would_find_no_way_in(monkeypatch):
+    monkeypatch.setattr(desk, "_networks", lambda: ("10.0.0.2",))
+    monkeypatch.setenv(PORT_VARIABLE, "0")
+    assert PORT_VARIABLE in page_text(open_page("pages/lessons.py", lessons="a class"))
+    monkeypatch.setattr(desk, "door_of", lambda *_: Door("http://10.0.0.2:8601"))
+    assert PORT_VARIABLE not in page_text(open_page("pages/lessons.py", lessons="a class"))
 
 
 def test_questions_of_the_shipped_lessons_can_be_asked_of_a_class():
