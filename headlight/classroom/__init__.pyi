@@ -8,6 +8,7 @@ from .opening import FILE_VARIABLE as FILE_VARIABLE
 from .opening import PORT_VARIABLE as PORT_VARIABLE
 from .opening import check_store as check_store
 from .opening import open_store as open_store
+from .phones import allowed_ports as allowed_ports
 from .phones import phones_server as phones_server
 from .routes import class_routes as class_routes
 from .routes import housekeeping as housekeeping

@@ -46,18 +46,8 @@ class PhonesServer:
                 self._server = self._serve(listening) if listening else None
             return self._port
 
-    def can_open(self) -> bool:
-        """Return whether `open` would let phones in."""
-        with self._lock:
-            if self._server is None or self._server.should_exit:
-                with self._bind() or contextlib.nullcontext() as listening:
-                    return listening is not None
-            return True
-
     def _bind(self) -> socket.socket | None:
-        chosen = os.environ.get(PORT_VARIABLE, "")
-        numbers = [int(chosen)] if chosen.isdecimal() else [] if chosen else range(_FIRST, _FIRST + _TRIED)
-        for port in (number for number in numbers if 0 < number < 2**16):
+        for port in allowed_ports():
             with contextlib.suppress(OSError):
                 return socket.create_server((self._host, port))
         return None
@@ -92,6 +82,14 @@ class PhonesServer:
         serving.start()
         threading.Thread(target=stop_after_the_last_class, daemon=True).start()
         return server
+
+
+def allowed_ports() -> list[int]:
+    """Return the ports that phones may have, in the order in which they are tried; none where they are kept out."""
+    chosen = os.environ.get(PORT_VARIABLE, "")
+    if not chosen:
+        return list(range(_FIRST, _FIRST + _TRIED))
+    return [int(chosen)] if chosen.isdecimal() and 0 < int(chosen) < 2**16 else []
 
 
 @functools.cache

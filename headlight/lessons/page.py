@@ -32,8 +32,8 @@ def show_lessons(request: TranslationRequest) -> None:
     lessons, problems = panel.lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     teaches = switch("I teach", "teach")
-    if teaches:
-        _warn_of_door()
+    if teaches and (problem := door_problem()):
+        st.warning(plain(problem), icon=":material/phonelink_off:")
     following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
     for row in range(0, len(lessons), 2):
         for column, lesson in zip(st.columns(2), lessons[row : row + 2], strict=False):
@@ -90,7 +90,6 @@ def show_class_view(request: TranslationRequest) -> None:
     bar.hide_sentence()
     if show_class():
         return
-    _warn_of_door()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         _offer_class(_choose_lesson(), "class")
 
@@ -98,12 +97,6 @@ def show_class_view(request: TranslationRequest) -> None:
 def _choose_lesson() -> Lesson:
     titles = {lesson.title: lesson for lesson in panel.lessons()[0]}
     return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
-
-
-def _warn_of_door() -> None:
-    """Say before a class why its phones would find no way in."""
-    if problem := door_problem():
-        st.warning(problem, icon=":material/wifi_off:")
 
 
 def _offer_class(lesson: Lesson, where: str) -> None:

@@ -143,7 +143,10 @@ class StepView:
             least, most = answer.bounds or (-math.inf, math.inf)
             size = abs(answer.value)
             low, high = answer.value - max(0.3 * size, answer.margin), answer.value + max(0.4 * size, 2 * answer.margin)
-            low, high = (float(f"{each:.2g}") for each in (max(low, least), min(high, most)))
+            low, high = max(low, least), min(high, most)
+            if answer.tolerance is not None and float(answer.value).is_integer():  # a count
+                low, high = math.floor(low), math.ceil(high)
+            low, high = (float(f"{each:.2g}") for each in (low, high))
             return f"It lies between {number_words(low)} and {number_words(high)}."
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):

@@ -103,5 +103,6 @@ def test_the_map_of_a_long_text_comes_when_its_head_is_chosen(page, address, fol
     go_back(page)
     expect_map("Cross-attention: layer 1, head 2", trace.cross[0, 1])
     page.goto(f"{address}/decoding?{query}")
+    page.locator(".heads summary").click()
     expect(page.locator(".without_heads")).to_be_visible()
     expect(page.locator(".source .chip")).to_have_count(len(trace.source_ids))

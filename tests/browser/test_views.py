@@ -43,7 +43,7 @@ VIEWS = {
     "/positions?positions=relative+bias": (),
     "/training?training=replay&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     "/training?training=train+live": (),
-    "/what_if": (".grids", ".legend", ".translations table", ".st-key-ablated_by"),
+    "/what_if": (".grids", ".legend", ".translations table"),
     "/what_if?what_if=rewrite+attention": (".rows", ".translations table", ".st-key-rewrite", ".st-key-rewrite_row"),
     "/what_if?what_if=your+translation": (".translations table", ".st-key-own_target_line"),
 }

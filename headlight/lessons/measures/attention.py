@@ -115,7 +115,7 @@ def without_word(run: Run) -> Answer:
     feedback = {left[number]: "", text: "So it reads with all its words."}
     for each in others:
         if only_words(left[each]) not in map(only_words, feedback):
-            feedback[left[each]] = f"That is left without {quoted_at(words, each, 'word')}."
+            feedback[left[each]] = f"So it reads without {quoted_at(words, each, 'word')}."
     texts = list(feedback)[:MOST_OPTIONS]
     if max(map(len, texts)) > LONGEST:
         raise Undecided("This translation is too long to choose among several ways to read it.")

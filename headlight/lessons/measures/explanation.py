@@ -277,8 +277,8 @@ def decides_choice(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"Without {options[0].label} {margin} {loss[ranked[0]]}, more than without any other token.",
-        f"What {margin} loses, left out: "
-        + ", ".join(f"{named(at)} {signed(float(values[at]), 2)}" for at in shown)
+        f"The fall of {margin} without each token: "
+        + "; ".join(f"{named(at)}: {signed(float(values[at]), 2)}" for at in shown)
         + ".",
         options,
         largest(options),

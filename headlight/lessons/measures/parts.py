@@ -76,7 +76,7 @@ def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
         Kind.ONE,
         f"The {side}’s {part_name(best)} makes {signed(sums[best], 2)} of the lead of {signed(parts.score, 2)}, the "
         "largest share.",
-        f"By part: {'; '.join(f'{part_name(part)} {signed(sums[part], 2)}' for part in ranked)}.",
+        f"By part: {'; '.join(f'{part_name(part)}: {signed(sums[part], 2)}' for part in ranked)}.",
         options,
         largest(options),
         names=names,
@@ -103,11 +103,11 @@ def needed_head(run: Run) -> Answer:
         Option(head.address, why_content.head_label(head), f"Without it {lead} {moved(fall)}.", fall)
         for head, fall in falls.items()
     )
-    shares = (f"{why_content.head_label(head)} {signed(_share_of(parts, head), 2)}" for head in heads)
+    shares = (f"{why_content.head_label(head)}: {signed(_share_of(parts, head), 2)}" for head in heads)
     return Answer(
         Kind.ONE,
         f"Without {why_content.head_label(best)} {lead} {moved(falls[best])}, the most of these.",
-        f"By their products with all others these heads add to it: {', '.join(shares)}. A run can differ from that.",
+        f"The products of each head's part sum to: {'; '.join(shares)}. A run can differ from that.",
         options,
         largest(options),
         names=names | {"removed": best},

@@ -116,7 +116,7 @@ def row_with_dropout(run: Run, kind: str) -> Answer:
     sums = {"scaled": (1 - weight) / (1 - DROPPED), "one": 1.0, "rest": 1 - weight, "nothing": 1 / (1 - DROPPED)}
     feedback = {
         "scaled": "",
-        "one": "It is 1 on average over many draws. One draw has no reason to be.",
+        "one": "It is 100 % on average over many draws. One draw has no reason to be.",
         "rest": f"That is what is left. But dropout also divides it by {1 - DROPPED}.",
         "nothing": "That would be a row of which nothing was dropped.",
     }
@@ -156,7 +156,7 @@ def typical_gradient(run: Run, seed: int) -> Answer:
         (
             Option(
                 "chain",
-                "it becomes smaller, by the number that is divided by",
+                "it becomes smaller, divided by the same root",
                 f"Dividing by √{size} = {root} alone would do that; but it also changes how much softmax lets through.",
             ),
             Option(

@@ -26,8 +26,10 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         head = choose_head(request)
     if request.prefix:
         st.button("From the start", on_click=force, args=("",), key="from_the_start")
-    _show_hypotheses(request)
+    scores = _show_hypotheses(request)
     _show_tree(request, head)
+    with st.expander("Scores"):
+        show_table("Scores of these translations", "rank", ("log P", "score"), scores)
     tokenizer = results.translator(request.checkpoint).tokenizer
     greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
     show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
@@ -39,8 +41,8 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     )
 
 
-def _show_hypotheses(request: TranslationRequest) -> None:
-    """Show the translations that ended, best first."""
+def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, str]]]:
+    """Show the translations that ended, best first; return the rows of their scores."""
     hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
     words, scores = [], []
     for rank, one in enumerate(hypotheses, start=1):
@@ -49,8 +51,7 @@ def _show_hypotheses(request: TranslationRequest) -> None:
         scores.append((str(rank), (f"{one.log_probability:.3f}", f"{one.score:.3f}")))
     with st.container(key="beam_table"):
         show_table("What beam search found, best first", "rank", ("translation", "tokens", "ended"), words)
-        with st.expander("Scores"):
-            show_table("Scores of these translations", "rank", ("log P", "score"), scores)
+    return scores
 
 
 def _show_tree(request: TranslationRequest, head: HeadRef) -> None:

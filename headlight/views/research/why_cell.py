@@ -41,10 +41,10 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
     words, figure = st.columns(2, gap="small")
     with words, st.container(gap="xsmall", key="score_words"):
         show_finding(finding)
-        _show_pairs(trace, parts)
-        st.caption(plain(str(content.describe_biases(parts, results.translator(request.checkpoint).model.config))))
         with st.container(gap="xsmall", key="score_removal"):
             _show_removal(request, parts)
+        _show_pairs(trace, parts)
+        st.caption(plain(str(content.describe_biases(parts, results.translator(request.checkpoint).model.config))))
     with figure, st.container(key="crowded_1_score_parts"):
         alt = "Parts of the query by parts of the key, coloured by what their product adds to the score"
         opened = _choose_group(parts)

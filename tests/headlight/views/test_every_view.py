@@ -43,9 +43,8 @@ TRANSLATING = ("/", "/decoding", "/attention", "/research?research=attribution",
 
 @pytest.mark.parametrize("address", TRANSLATING)
 def test_a_text_that_cannot_be_translated_gets_a_message(address):
-    for text, message in (("", "is empty"), ("word " * 500, "at most 127")):
-        app = open_address(address, text=text)
-        assert not app.error and message in page_text(app)
+    app = open_address(address, text="word " * 500)
+    assert not app.error and "at most 127" in page_text(app)
 
 
 @pytest.mark.parametrize("name", IMPORTED)

@@ -58,7 +58,7 @@ def test_the_file_of_the_app_has_lesson_1_where_the_model_reads_english(shipped)
 @pytest.mark.parametrize(
     "arguments, expected",
     [
-        (["--live", "A sentence."], "Give a sentence, or --live."),
+        (["--live", "A sentence."], "Give a sentence, --live, or --attention."),
         (["A sentence.", "--lesson"], "--lesson goes with --live."),
         (["--live", "--lesson", "nonsense"], "There is no lesson “nonsense”"),
         (["--live", "--beam", "4"], "translates by itself, greedily"),

@@ -42,7 +42,7 @@ def test_the_second_sentence_follows_the_first_until_it_is_written():
     assert headlines(app) == ["The sentences have different tokens: only shared ones can be compared."]
     assert app.query_params["reordered"] == "A dog."
     app.text_input(key="text").input("").run()
-    assert any("is empty" in warning.value for warning in app.warning) and not app.exception
+    assert headlines(app) == ["The sentences have different tokens: only shared ones can be compared."]
 
 
 def test_the_waves_are_restored_from_the_url():
