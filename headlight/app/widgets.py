@@ -237,18 +237,21 @@ def show_warnings(request: TranslationRequest) -> None:
 def _show_other_language(language: str, text: str, translator: Translator) -> None:
     """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
     reads = language_name(translator.checkpoint.data["source_language"])
-    example = url_state.default_of("text") if reads == "English" else None
-    tip = f": write, for example, {example}" if example else "."
-    st.info(plain(f"This text looks {language}. This model reads {reads}{tip}"), icon=":material/translate:")
+    said = f"**This looks like {plain(language)}, but this model reads {plain(reads)}.**"
+    st.warning(f"{said} What it writes below is no translation.", icon=":material/translate:")
     for name in results.checkpoint_names():
         data = data_of(results.description(results.checkpoint(name)))
         if language_name(data.get("source_language", "")) == language:
-            # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
-            address = html.escape("?" + urlencode({"checkpoint": name, "text": text}))
-            st.html(
-                f'<a class="pair" href="{address}" target="_self">Translate it from {language} with {_escape(name)}</a>'
-            )
+            label, query = f"Translate it from {language} with {name}", {"checkpoint": name, "text": text}
+            break
+    else:
+        if reads != "English":
             return
+        example = url_state.default_of("text")
+        label, query = f"Try English: {example}", {**url_state.in_address("checkpoint"), "text": example}
+    # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
+    address = html.escape("?" + urlencode(query))
+    st.html(f'<a class="pair" href="{address}" target="_self">{_escape(label)}</a>')
 
 
 def show_tokens(

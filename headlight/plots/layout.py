@@ -3,7 +3,7 @@
 import base64
 import functools
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, Literal
 
@@ -266,10 +266,10 @@ def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130)
     return {"title": {"text": title, "side": "bottom", "font": font}, **size, **position, **ticks, "tickfont": font}
 
 
-def digits_in_cells(values: np.ndarray) -> dict:
-    """Return two digits in the middle of each cell of a heatmap [rows, columns], for `figure_of`; none for NaN."""
+def digits_in_cells(values: np.ndarray, write: Callable[[float], str] = two_digits) -> dict:
+    """Return digits in the middle of each cell of a heatmap [rows, columns], for `figure_of`; none for NaN."""
     places = [(row, column) for row, column in np.ndindex(values.shape) if not np.isnan(values[row, column])]
-    texts = [two_digits(float(values[cell])) for cell in places]
+    texts = [write(float(values[cell])) for cell in places]
     rows, columns = [row for row, _ in places], [column for _, column in places]
     return scatter(columns, rows, "text", text=texts, textfont={"size": CELL_LABEL}, hoverinfo="skip")
 

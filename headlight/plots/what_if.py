@@ -50,7 +50,7 @@ def patching(
     cells = Cells(shares, hover, _SCALE, f"{words} of the logit difference")
     traces = [cells.trace(bar_below(cells.bar, _SCALE, length=260), gap=2)]
     if len(columns) <= _MOST_WITH_DIGITS:
-        traces.append(digits_in_cells(shares))
+        traces.append(digits_in_cells(shares, lambda share: signed(100 * share, 0)))
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(rows)))
     upright = len(columns) <= _MOST_UPRIGHT
     title = titled(_column_title(patched.cells[0][0]))

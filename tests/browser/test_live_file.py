@@ -248,7 +248,7 @@ def test_a_checkpoint_with_norms_before_its_layers_lives_too(files):
 
 def test_the_app_gives_its_model_away(page, address, files, rounded, tmp_path):
     page.goto(f"{address}/?text={quote(OTHER)}")
-    button = page.get_by_role("button", name="Take the model with you")
+    button = page.get_by_role("button", name="Save to use offline")
     expect(button).to_be_visible()
     wait_until_idle(page)
     with page.expect_download() as saving:

@@ -36,7 +36,7 @@ export function sideNames({ name, alone }) {
 // For a thumbnail, a word per line.
 export const SHORT_PATTERNS = {
   previous: "prev.", same: "same", next: "next", mirrored: "mirror", "end of sentence": "end",
-  "beginning of sentence": "start", punctuation: "punct.", alignment: "aligns", "input alignment": "aligns input",
+  "beginning of sentence": "start", punctuation: "punct.", alignment: "match", "input alignment": "input match",
 };
 
 export const MEASURES = ["confidence", "entropy", ...Object.keys(SHORT_PATTERNS)];
@@ -60,7 +60,7 @@ const placeOf = (label, { sums }) => {
 
 const labelledText = (labelled, sentences) => {
   if (labelled === null) return "";
-  return ` It does so ${percent(labelled / sentences)} of the time over ${pluralize(sentences, "sentence pair")}.`;
+  return ` It does so in ${percent(labelled / sentences)} of ${pluralize(sentences, "sentence")}.`;
 };
 
 // A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null.
@@ -135,7 +135,7 @@ export const keysText = (keys, most, weight) => {
 
 const namesOf = (tokens) => tokens.map(({ text }) => quoted(text)).join(", ");
 
-export const largestText = (cell) => `${cell} ${invite("Hover over cells, tokens and heads; click to keep one.")}`;
+export const largestText = (cell) => `${cell} ${invite("Hover over a cell, a token or a head for its numbers.")}`;
 
 // down, across: the names of the sides.
 export function axesText({ name, alone, predicts }, rows, down = "Rows", across = "Columns") {

@@ -38,7 +38,7 @@ def show_tokens_of(request: TranslationRequest, trace: Trace) -> None:
     st.subheader("Tokens")
     read = (
         "The model reads and writes tokens: words or parts of words. The number is a token's id, its row in the "
-        "embedding matrix. Hover to see the exact token."
+        "embedding matrix."
     )
     unknown_id = results.translator(request.checkpoint).tokenizer.unknown_id
     show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id, read)
