@@ -238,7 +238,8 @@ def percent_axis(end: float = 1.0, title: str = "", most: int = 6) -> dict:
     step = next((step for step in steps if end / step < most), 1.0)
     ticks = [count * step for count in range(int(end / step + 1e-9) + 1)]
     texts = [f"{round(100 * tick, 1):g} %" for tick in ticks]
-    return {"title": title, "range": [0, end], "tickvals": ticks, "ticktext": texts}
+    room = max(end, 1.04 * ticks[-1])  # for half of the last label
+    return {"title": title, "range": [0, room], "tickvals": ticks, "ticktext": texts}
 
 
 def logarithmic_axis(name: str) -> dict:

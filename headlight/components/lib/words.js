@@ -69,7 +69,7 @@ export function headName({ layer, head }, { layers, heads } = {}) {
   return `average over all ${pluralize(layers, "layer")} and ${pluralize(heads, "head")}`;
 }
 
-// A row of attention weights by the token that reads.
+// A row of attention weights by the token that reads, a decoder's by the one that is written.
 export function rowText(kind, row, token) {
-  return kind === "encoder" ? `the row of ${quoted(token)}` : `step ${row + 1}, input token ${quoted(token)}`;
+  return kind === "encoder" ? `the row of ${quoted(token)}` : `step ${row + 1}, which writes ${quoted(token)}`;
 }

@@ -28,7 +28,7 @@ def show(request: TranslationRequest) -> None:
             st.markdown(WHY)
     columns = st.columns(2, gap="medium")
     # In a container, so that a phone leaves the sentence above its picture.
-    with columns[0], st.container():
+    with columns[0], st.container(key="first_order"):
         st.markdown(f"The sentence  \n**{one_line(request.text)}**")
     with columns[1]:
         text = write_line("The same words in another order", "reordered", exchanged(request.text), request.text)

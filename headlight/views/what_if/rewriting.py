@@ -97,7 +97,7 @@ def bars_payload(head: HeadRef, row: int, key: int, before: Trace, forced: Trace
         "key": key,
         "kind": kind,
         "row": row,
-        "row_token": (before.source_tokens if kind == "encoder" else before.decoder_input_tokens)[row],
+        "row_token": (before.source_tokens if kind == "encoder" else before.target_tokens)[row],
     }
 
 
