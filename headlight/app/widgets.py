@@ -19,7 +19,7 @@ from headlight.components.show import figure_downloads
 from headlight.plots.heatmap import plain_maps
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
-from headlight.plots.numbers import format_probability, percent
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import GLYPHS, NOTHING, chip_text, in_words, spoken
 from transformer import Trace, Translator
 from transformer.checkpoint import data_of
@@ -261,19 +261,6 @@ def show_tokens(
     chips = [
         _chip(token, f"id {id_}", css=" unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
         for number, (token, id_) in enumerate(zip(tokens, ids, strict=True), start=1)
-    ]
-    _show(tokens, chips, label, caption)
-
-
-def show_probabilities(
-    tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str, caption: str = ""
-) -> None:
-    """Show each token over the probability it got, as strong in colour as it is probable, below a caption."""
-    chips = [
-        _chip(
-            token, format_probability(probability), share=0.04 + 0.6 * probability, title=f"rank {rank} of all tokens"
-        )
-        for token, probability, rank in zip(tokens, map(float, probabilities), ranks, strict=True)
     ]
     _show(tokens, chips, label, caption)
 

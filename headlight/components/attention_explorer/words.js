@@ -82,12 +82,6 @@ export function lookText({ kind, layer, head, label, rows, eligible, labelled, s
   return seen + labelledText(labelled, sentences);
 }
 
-// A hint for a head that aligns to the input tokens better; input, output: shares of the rows that could align.
-export const inputText = (input, output) => (
-  `This head matches the input token (${percent(input)} of rows) rather than the output token (${percent(output)}; ` +
-  "Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”."
-);
-
 // The name of several heads of a kind of this size; how: "mean of ", "sum of ", or nothing where each is drawn apart.
 export function headsTitle(kind, heads, how) {
   const [{ layer, head }] = heads, { layers, heads: each } = kind, title = kindTitle(kind);

@@ -9,7 +9,7 @@ export function otherLanguage(text, { reads, words: { [reads]: expected, ...othe
   const guesses = Object.entries(expected ? others : {}).map(([language, known]) => {
     return { language, foreign: count(known, expected), familiar: count(expected, known) };
   });
-  const least = written.size > SHORT ? 1 : FEW, lead = ({ foreign, familiar }) => foreign - familiar;
+  const least = written.size >= SHORT ? 1 : FEW, lead = ({ foreign, familiar }) => foreign - familiar;
   const best = guesses.sort((one, other) => lead(other) - lead(one))[0];
   return best && best.foreign >= least && best.foreign > 2 * best.familiar ? best.language : null;
 }

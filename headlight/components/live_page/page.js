@@ -20,7 +20,7 @@ const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
-const setStatus = (words) => (find(".live_status:not(.live_language)").textContent = words);
+const setStatus = (words) => (find(".live_status").textContent = words);
 const breathe = () => new Promise((resolve) => setTimeout(resolve));
 
 // Decode an element's base64 in slices and empty the element, so that its text can be freed.

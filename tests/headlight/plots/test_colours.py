@@ -21,7 +21,7 @@ LITERAL = re.compile(r"(?<![&\w])#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})\b|(?
 NAMED = re.compile(r"[\"'](?:gr[ae]y|orange|red|blue|green|black|white)[\"']")
 SELECTED = re.compile(r"\[style\*=\"[^\"]*\"\]")
 THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
-CHANGED_BY_THE_VISITOR = {"without_causal_mask", "next_tokens", "candidates", "log_probabilities"}
+CHANGED_BY_THE_VISITOR = {"without_causal_mask", "next_tokens", "log_probabilities"}
 
 
 def sources():
