@@ -237,8 +237,8 @@ def show_warnings(request: TranslationRequest) -> None:
 def _show_other_language(language: str, text: str, translator: Translator) -> None:
     """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
     reads = language_name(translator.checkpoint.data["source_language"])
-    said = f"**This looks like {plain(language)}, but this model reads {plain(reads)}.**"
-    st.warning(f"{said} What it writes below is no translation.", icon=":material/translate:")
+    headline = f"**This looks like {plain(language)}, but this model reads {plain(reads)}.**"
+    st.warning(f"{headline} What it writes below is no translation.", icon=":material/translate:")
     for name in results.checkpoint_names():
         data = data_of(results.description(results.checkpoint(name)))
         if language_name(data.get("source_language", "")) == language:

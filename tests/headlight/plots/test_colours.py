@@ -81,7 +81,7 @@ def colours_in(figure: go.Figure) -> set[str]:
 def test_no_figure_is_orange_but_for_changes_by_the_visitor(shipped):
     drawn = draw_every_figure(shipped)
     assert is_orange(palette.CHANGED) and not any(map(is_orange, (*palette.SERIES_COLOURS, palette.NEGATIVE)))
-    assert len(drawn) > 25
+    assert len(drawn) > 24
     orange = {name for name, figure in drawn.items() if any(map(is_orange, colours_in(figure)))}
     assert orange == CHANGED_BY_THE_VISITOR
 
