@@ -14,7 +14,7 @@ export const PATTERN_PLACES = {
   previous: "the token before", same: "its own token", next: "the token after", mirrored: "the mirrored place",
   "end of sentence": "the end of sentence", "beginning of sentence": "the beginning of sentence",
   punctuation: "a punctuation mark", alignment: "the matching source word",
-  "input alignment": "the source word that matches the input token",
+  "input alignment": "the source word of the word written before",
 };
 
 export const quoted = (token) => `“${token}”`;
