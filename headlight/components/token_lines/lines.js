@@ -18,7 +18,7 @@ import { belowName, doubtText, invitation, outputWords, shareText, sourceWords, 
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const LAYOUTS = { alone: { apart: "max(200px, 26vh)", letters: 20 }, "beside map": { apart: "230px", letters: 15 } };
-const NARROW = 640, LEGIBLE = 15; // pixels: in less room, rows of smaller letters stand upright, side by side
+const PHONE = "(max-width: 640px)", LEGIBLE = 15; // pixels: rows of smaller letters then stand side by side
 const ALL = -1; // reported as a word: nothing is to be hidden any more
 
 class TokenLines extends Component {
@@ -159,7 +159,7 @@ class TokenLines extends Component {
     stage.style.setProperty("--gap", "6px");
     const letters = fitLetters(stage, room, largest);
     if (letters < largest) stage.style.setProperty("--gap", "2px");
-    this.isUpright = room < NARROW && letters < LEGIBLE;
+    this.isUpright = letters < LEGIBLE && window.matchMedia(PHONE).matches;
     stage.classList.toggle("upright", this.isUpright);
     // A translation that is too wide is scrolled, and stands below as a text.
     this.whole.hidden = !this.data.whole || stage.scrollWidth <= room;
