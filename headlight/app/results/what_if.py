@@ -40,7 +40,7 @@ from transformer.interpret.what_if.patching import (
     read_minimal_pairs,
     sentences_like,
 )
-from transformer.interpret.what_if.running import Means, apply_interventions, measure_means
+from transformer.interpret.what_if.running import Means, measure_means
 from transformer.interpret.what_if.score_without import score_without
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
@@ -113,16 +113,6 @@ def translations_without_each_word(request: TranslationRequest) -> tuple[Hypothe
     prefix = request.prefix or sentence.target_ids[: sentence.num_forced]
     words = word_ranges(sentence.source_tokens)
     return tuple(translate_without_each(model, sentence.source_ids, words, prefix))
-
-
-@cached(max_entries=64, show_spinner=False)
-def step_probabilities(request: TranslationRequest, interventions: Interventions, step: int) -> np.ndarray:
-    """Return how probable each token is after a step of the unchanged translation, from 0, under interventions."""
-    model, (source, prefix, _) = translator(request.checkpoint).model, trace(request).before(step)
-    under = _under(request, interventions)
-    with apply_interventions(model, under.interventions, under.means):
-        seen = record(model, [source], [prefix], Request(keep=(), logits_to_keep=1))
-    return to_array(seen.logits[0, -1].softmax(dim=-1))
 
 
 @cached(max_entries=16, show_spinner="Searching …")

@@ -266,7 +266,6 @@ class Explorer extends Component {
     for (const each of this.root.querySelectorAll("[data-kind]")) each.hidden = !attention.ofKind[each.dataset.kind];
     for (const each of ["div.kinds", "label.kinds"]) this.find(each).hidden = attention.kinds.length === 1;
     this.find(".explanation").textContent = kindText(kind);
-    this.find(".papers p").textContent = attention.inputText(state.kind, state.heads);
     this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {
