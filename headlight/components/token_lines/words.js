@@ -64,12 +64,12 @@ export function sourceWords(data, column) {
 // The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
 // resting: a token that rests on a mark or an end, { token, key }, or null.
 export function invitation({ heads, resting }) {
-  const one = heads ? ` These are the lines of one of its ${heads} heads.` : "";
-  const rests = resting ? ` ${quoted(resting.token)} rests on ${quoted(resting.key)}, as marks and ends often do: ` +
-    "the head has nothing to look for." : "";
+  const one = heads ? ` The model has ${heads} heads, parts that look in different ways: these are the lines of one.` : "";
+  const rests = resting ? ` ${quoted(resting.token)} looks at ${quoted(resting.key)}, as full stops and commas often do: ` +
+    "this head has nothing to look for there." : "";
   return (
     "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
-    `attention.${one}${rests} The percent below a word is the chance that the model gave it. Move the mouse over ` +
+    `attention.${one}${rests} The percent below a word says how sure the model was of it. Move the mouse over ` +
     "a word for its numbers."
   );
 }

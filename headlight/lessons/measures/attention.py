@@ -24,11 +24,11 @@ from .wording import (
     language_of,
     lead,
     listed,
-    marked,
     only_words,
     quoted_all,
     readable,
     token_options,
+    told_apart,
 )
 
 LINE = 0.3  # a weight that is drawn as a line to be seen
@@ -112,19 +112,19 @@ def without_word(run: Run) -> Answer:
     hidable = [each for each in once if _is_negation(words[each])][:1] or once
     number = max(hidable, key=lambda each: _alike(text, left[each]))
     others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
-    feedback = {left[number]: "", text: "So it reads with all its words."}
+    feedback = {left[number]: "", text: "That is the translation when no word is hidden."}
     for each in others:
         if only_words(left[each]) not in map(only_words, feedback):
-            feedback[left[each]] = f"So it reads without {quoted_at(words, each, 'word')}."
+            feedback[left[each]] = f"That is the translation without {quoted_at(words, each, 'word')}."
     texts = list(feedback)[:MOST_OPTIONS]
     if max(map(len, texts)) > LONGEST:
         raise Undecided("This translation is too long to choose among several ways to read it.")
-    hidden = quoted_at(words, number, "word")
+    hidden, looks = quoted_at(words, number, "word"), told_apart(texts, language_of(run))
     return Answer(
         Kind.ONE,
-        f"Without {hidden} it reads {translated(left[number])}",
-        f"With all words it reads {translated(text)} What {hidden} alone told is missing, or guessed.",
-        tuple(Option(str(at), marked(each, text, language_of(run)), feedback[each]) for at, each in enumerate(texts)),
+        f"Without {hidden} the model writes {translated(left[number])}",
+        f"With all words it writes {translated(text)} Only {hidden} is hidden: the other words still say the rest.",
+        tuple(Option(str(at), look, feedback[each]) for at, (each, look) in enumerate(zip(texts, looks, strict=True))),
         {"0"},
         names={"word": words[number], "key": number, "translation": text, "left": left[number]},
     )
@@ -152,27 +152,26 @@ def _hidden_words(run: Run) -> tuple[Trace, list[str], list[str]]:
 
 @measure
 def harmless_words(run: Run) -> Answer:
-    """Ask which source words can be hidden, one at a time, and the translation stays the same.
+    """Ask which words, no marks, can be hidden, one at a time, and the translation stays the same.
 
-    names: key (the number of the first of them among the words, from 1), count, of.
+    names: key (the number of the first of them among the words, from 1).
     """
     before, words, left = _hidden_words(run)
-    harmless = [number for number, text in enumerate(left) if text == before.target_text]
-    missed = [number for number in range(len(words)) if number not in harmless]
+    full, hidable = before.target_text, [at for at, word in enumerate(words) if is_word(word)]
+    harmless = [at for at in hidable if left[at] == full]
+    missed = [at for at in hidable if only_words(left[at]) != only_words(full)]
     if not harmless or not missed:
-        which = "Each word and mark is missed" if not harmless else "No word or mark alone is missed"
+        which = "Each word is missed" if not harmless else "No word alone is missed"
         raise Undecided(f"{which} here when it is hidden.")
     chosen = sorted([*harmless[:_PER_SORT], *missed[:_PER_SORT]])
     name = [quoted_at(words, number, "word") for number in range(len(words))]
     return Answer(
         Kind.SEVERAL,
-        f"{len(harmless)} of {len(words)} words and marks can go, one at a time: "
-        f"{listed([name[each] for each in harmless])}.",
-        f"Without {name[missed[0]]} it reads {translated(left[missed[0]])} It reads as before without "
-        f"{' or '.join(name[each] for each in harmless[:_PER_SORT])}.",
+        f"Hidden alone, {listed([name[each] for each in harmless])} change{'s' * (len(harmless) == 1)} nothing.",
+        f"Without {name[missed[0]]} the model writes {translated(left[missed[0]])}",
         tuple(Option(str(each), name[each], f"Without it: {translated(left[each])}") for each in chosen),
         {str(each) for each in harmless[:_PER_SORT]},
-        names={"key": harmless[0], "count": len(harmless), "of": len(words)},
+        names={"key": harmless[0]},
     )
 
 
@@ -192,9 +191,10 @@ def mean_of_heads(run: Run) -> Answer:
     word, read = readable(trace.target_tokens)[row], readable(trace.source_tokens)[key]
     return Answer(
         Kind.NUMBER,
-        f"On average the {weights.size} heads put {percent(mean)} on {quoted(read)}, this one {percent(weight)}.",
-        f"The weights of all {weights.size} heads for {quoted(word)} on {quoted(read)}, added and divided by "
-        f"{weights.size}: {percent(mean)}.",
+        f"On average the {weights.size} heads give {percent(mean)} to {quoted(read)}. The one head gives it "
+        f"{percent(weight)}.",
+        f"Add the weights of {quoted(read)} in all heads while the model writes {quoted(word)}, and divide "
+        f"the sum by {weights.size}: {percent(mean)}.",
         **in_percent(mean),
         names=head_names(*at)
         | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size},
@@ -218,15 +218,16 @@ def lines_cross(run: Run) -> Answer:
         and len({outputs[row] for row, _ in pair}) == len({sources[key] for _, key in pair}) == 2
     ]
     *_, at, pair = max(crossings, default=(first, ()))
-    truth = "No two thick lines of words that translate each other cross in this sentence."
+    written, read = readable(trace.target_tokens), readable(trace.source_tokens)
+    truth = "No two thick lines from a word to its translation cross in this sentence."
     if pair:
-        words, keys = quoted_all(outputs[row] for row, _ in pair), quoted_all(sources[key] for _, key in pair)
-        truth = f"The lines of {words} cross: they read {keys}, which stand the other way round in the source."
-    read = [f"{quoted(outputs[row])} reads {quoted(sources[key])}" for row, key in aligned_lines(trace, at)]
+        words, keys = quoted_all(written[row] for row, _ in pair), quoted_all(read[key] for _, key in pair)
+        truth = f"The lines of {words} cross: they go to {keys}, which stand in the other order in your sentence."
+    lines = [f"{quoted(written[row])} looks at {quoted(read[key])}" for row, key in aligned_lines(trace, at)]
     return Answer(
         Kind.DO,
         truth,
-        f"Lines cross where both languages order words differently. Now {listed(read) or 'no line is strong'}.",
+        f"Lines cross where both languages order words differently. Now {listed(lines) or 'no line is thick'}.",
         done=bool(pair),
         names=head_names(*at),
     )

@@ -1,8 +1,8 @@
 """Shared parts of measures: margins, options made of tokens, and names of heads, tokens and numbers."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from os.path import commonprefix
 from typing import Any
 from unicodedata import normalize
@@ -102,30 +102,23 @@ def language_of(run: Run) -> str:
     return str(run.translator.checkpoint.data.get("target_language", ""))
 
 
-def marked(text: str, full: str, language: str) -> str:
-    """Return a translation in quotation marks, **bold** where it differs from the full one, with glosses.
+def told_apart(texts: Sequence[str], language: str) -> list[str]:
+    """Return translations in quotation marks: words that not all of them have alike are **bold**, with glosses."""
+    meanings, counts = glosses(language), [Counter(map(_bare_word, text.split())) for text in texts]
+    different = {word for each in counts for word in each if len({count[word] for count in counts}) > 1}
 
-    Words that are missing follow behind it.
-    """
-    meanings, words, before = glosses(language), text.split(), full.split()
-    bare = [[re.sub(r"\W+$", "", word) for word in each] for each in (before, words)]
-    old, new = ([word.lower() for word in each] for each in bare)
-    looks, gone = list(words), list[str]()
-    for tag, start, stop, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
-        lost = [word for word in bare[0][start:stop] if tag == "delete" and word.lower() not in (*new, "")]
-        gone += [f"**{word}**{_meaning(word, meanings)}" for word in lost]
-        looks[begin:end] = [
-            f"**{word}**{_meaning(word, meanings)}{whole[len(word) :]}" if word else whole
-            for word, whole in zip(bare[1][begin:end], words[begin:end], strict=True)
-        ]
-    return (quoted(" ".join(looks)) if text else NOTHING) + (f" without {listed(gone)}" if text and gone else "")
+    def look(word: str) -> str:
+        bare = re.sub(r"\W+$", "", word)
+        if not bare or _bare_word(word) not in different:
+            return word
+        known = meanings.get(bare, meanings.get(bare.lower(), ""))
+        return f"**{bare}**{f' ({known})' if known else ''}{word[len(bare) :]}"
+
+    return [quoted(" ".join(map(look, text.split()))) if text else NOTHING for text in texts]
 
 
-def _meaning(word: str, meanings: Mapping[str, str]) -> str:
-    known = meanings.get(word, meanings.get(word.lower(), ""))
-    return f" ({known})" if known else ""
+def _bare_word(word: str) -> str:
+    return re.sub(r"\W+$", "", word).lower()
 
 
 def quoted_all(texts: Iterable[str]) -> str:
