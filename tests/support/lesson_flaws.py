@@ -18,7 +18,7 @@ from headlight.lessons.step_view import StepView, pose
 
 SAME = 0.8  # share of one answer to a choice, above which a class knows it without thinking
 OF_NO_SENTENCE = ("qkv", "root", "learn", "order.6", "heads.1")  # of a model, of random vectors, of a training
-OF_FEW = ("explanation.3", "learn")  # one needs a noun and "it"; the other is about a training
+OF_TRAINING = "learn"
 
 
 def flaws_of(view: StepView) -> Iterator[str]:
@@ -69,7 +69,8 @@ def count_flaws(checkpoint: str, texts: Iterable[str]) -> tuple[Counter[str], di
     shares = {step: max(Counter(each).values()) / len(each) for step, each in answers.items() if each}
     same = {step: each for step, each in shares.items() if each > SAME and not step.startswith(OF_NO_SENTENCE)}
     most = max(map(len, answers.values()))
-    return flaws, same, [step for step, each in answers.items() if 2 * len(each) < most and not step.startswith(OF_FEW)]
+    rare = [step for step, each in answers.items() if 2 * len(each) < most and not step.startswith(OF_TRAINING)]
+    return flaws, same, rare
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ class LessonPanel extends Component {
     const shown = {
       ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
       ".ways": ended && data.next_lesson !== undefined, ".onward": data.next_lesson, ".undecided": data.undecided,
-      ".hint": data.more_hints, ".show": data.ask && !data.tried.right,
+      ".hint": data.more_hints, ".show": data.ask && !over,
     };
     for (const [selector, isShown] of Object.entries(shown)) this.find(selector).hidden = !isShown;
     Object.assign(this.find("progress"), { max: data.of, value: data.step });

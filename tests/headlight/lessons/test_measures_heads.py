@@ -12,7 +12,7 @@ from headlight.lessons.answer import Run
 from headlight.lessons.measures import alignment, attention
 from headlight.lessons.measures.alignment import PLAINLY
 from headlight.lessons.measures.attention import AGREED, NEGATIONS, PLAIN
-from headlight.lessons.measures.wording import NEAR, NEAR_NATS, marked
+from headlight.lessons.measures.wording import NEAR, NEAR_NATS, told_apart
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
 from transformer.model.head_ref import HeadRef
 
@@ -163,7 +163,9 @@ def test_a_word_that_stands_twice_is_not_hidden(monkeypatch):
 def test_a_word_is_harmless_if_the_model_by_hand_writes_the_same_without_it():
     for run, answer in decided("harmless_words"):
         same = [stays(run, hiding(positions)) for positions in words_of(run)]
-        assert (answer.names["count"], answer.names["of"]) == (sum(same), len(same)) and same[answer.names["key"]]
+        assert same[answer.names["key"]] and all(
+            word(run.trace.source_tokens[words_of(run)[int(each.name)][0]]) for each in answer.options
+        ), "no marks"
         assert {option.name for option in answer.options if same[int(option.name)]} == answer.right
 
 
@@ -248,9 +250,12 @@ def test_lines_that_cross_read_the_words_on_which_all_heads_agree():
         assert answer.done == any(all(each in answer.truth for each in pair) for pair in pieces), answer.truth
 
 
-def test_an_option_marks_other_words_and_names_missing_ones_with_their_meanings():
-    full = "Ich mag nichts, Tom."
-    assert marked(full, full, "German") == f"“{full}”"
-    assert marked("Ich mag Tom.", full, "German") == "“Ich mag Tom.” without **nichts** (nothing)"
-    assert marked("Ich mag dich, Tom.", full, "German") == "“Ich mag **dich** (you), Tom.”"
-    assert marked("Tom, ich mag nichts.", full, "") == "“**Tom**, ich mag nichts.”", "a word that moved is not missing"
+def test_options_mark_and_gloss_each_word_that_they_do_not_share():
+    texts = "Ich mag nichts, Tom.", "Ich mag Tom.", "Ich mag dich, Tom.", ""
+    assert told_apart(texts[:3], "German") == [
+        "“Ich mag **nichts** (nothing), Tom.”",
+        "“Ich mag Tom.”",
+        "“Ich mag **dich** (you), Tom.”",
+    ]
+    assert told_apart(("Tom, ich mag es.", "Ich mag es, Tom."), "") == ["“Tom, ich mag es.”", "“Ich mag es, Tom.”"]
+    assert told_apart(texts[3:], "German") == ["(nothing: the model ended the sentence at once)"]
