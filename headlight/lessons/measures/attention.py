@@ -9,9 +9,11 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
+from headlight.lessons.glosses import glosses
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Greedy
+from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import aligned_keys, is_word, word_ranges, words_of
 from transformer.interpret.trace import Trace, keys_of
 
@@ -24,16 +26,19 @@ from .wording import (
     language_of,
     lead,
     listed,
+    meanings_of,
     only_words,
     quoted_all,
     readable,
     token_options,
     told_apart,
+    translations_of,
 )
 
 LINE = 0.3  # a weight that is drawn as a line to be seen
 AGREED = 0.25  # least mean of all heads where they agree on a word
 PLAIN = 0.4  # by which a row's largest weight leads, to be seen at once
+LONGEST_ARTICLE = 3  # letters of a short word
 LONGEST = 90  # letters of a translation that is an option
 NEGATIONS = frozenset({"not", "never", "no", "nobody", "nothing"})
 _PER_SORT = 3  # options that are harmless, and that are missed
@@ -49,7 +54,7 @@ def most_read(run: Run, kind: str) -> Answer:
     layer, head = results.default_head(run.request, kind)
     weights = trace.attention(kind)[layer, head]
     outputs, keys = trace.source_tokens if kind == "encoder" else trace.target_tokens, keys_of(trace, kind)
-    row = _farthest_plain_row(weights, outputs, keys, _agreed(trace) if kind == "cross" else None)
+    row = _farthest_plain_row(weights, outputs, keys, translated_keys(run) if kind == "cross" else None)
     words, named = readable(outputs), readable(keys)
     ranked = np.argsort(-weights[row], kind="stable")
     best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
@@ -72,6 +77,21 @@ def most_read(run: Run, kind: str) -> Answer:
 
 def _agreed(trace: Trace) -> np.ndarray:
     return aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens)
+
+
+def translated_keys(run: Run) -> np.ndarray:
+    """Return the key on which all heads agree for each row, -1 where a reader could not tell that it is translated.
+
+    The gloss of the row's token must name the key; a token without a gloss must be long.
+    """
+    language, keys = language_of(run), _agreed(run.trace).copy()
+    words = [word.removeprefix(SPACE).lower() for word in run.trace.source_tokens]
+    for row, token in enumerate(run.trace.target_tokens if glosses(language) else ()):
+        bare = token.removeprefix(SPACE)
+        known = meanings_of(bare, language)
+        if words[keys[row]] not in known if known else len(bare) <= LONGEST_ARTICLE:
+            keys[row] = -1
+    return keys
 
 
 def _farthest_plain_row(
@@ -109,8 +129,12 @@ def without_word(run: Run) -> Answer:
     once = [each for each in changed if is_word(words[each]) and words.count(words[each]) == 1]
     if not once:
         raise Undecided("The words that this translation needs stand in the sentence twice.")
-    hidable = [each for each in once if _is_negation(words[each])][:1] or once
-    number = max(hidable, key=lambda each: _alike(text, left[each]))
+    hidable = sorted(once, key=lambda each: (not _is_negation(words[each]), -_alike(text, left[each])))
+    lost = {each: _lost_word(words[each], text, left[each], language_of(run)) for each in hidable}
+    number = next((each for each in hidable if lost[each] is not None), None)
+    if number is None:
+        raise Undecided("No word is lost here that would show which word was hidden.")
+    changed = [each for each in changed if not lost[number] or lost[number] in only_words(left[each]).split()]
     others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
     feedback = {left[number]: "", text: "That is the translation when no word is hidden."}
     for each in others:
@@ -128,6 +152,13 @@ def without_word(run: Run) -> Answer:
         {"0"},
         names={"word": words[number], "key": number, "translation": text, "left": left[number]},
     )
+
+
+def _lost_word(word: str, full: str, left: str, language: str) -> str | None:
+    """Return a word that is lost with a hidden one whose translation it is; "" in a language without glosses."""
+    names = NEGATIONS if _is_negation(word) else {word.removeprefix(SPACE).lower()}
+    lost = sorted(translations_of(names, full, language) - {*only_words(left).split()})
+    return "" if not glosses(language) else lost[0] if lost else None
 
 
 def _is_negation(word: str) -> bool:
@@ -182,7 +213,7 @@ def mean_of_heads(run: Run) -> Answer:
     names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are).
     """
     trace, at = run.trace, results.default_head(run.request, "cross")
-    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, _agreed(trace))
+    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, translated_keys(run))
     key = int(trace.cross[at][row].argmax())
     weights = trace.cross[..., row, key]
     weight, mean = float(weights[at]), float(weights.mean(dtype=np.float64))

@@ -40,6 +40,7 @@ LEAST_LEAD = 0.05  # of the largest weight, whose number is shown
 MOST_STEPS = 20  # of a long sentence
 ROUGHLY = 0.2  # error of an estimated correlation
 PRONOUNS = {"German": frozenset({"er", "sie", "es", "ihn"}), "French": frozenset({"il", "elle"})}
+PLAIN_LOSS = 0.5  # nats by which a cause leads the next one
 MOST_CHOICES = 8  # steps that are tried for one at which a token decides
 MOST_CHANGED = 1  # words that another word in this place changes after it: its verb, its adjective
 
@@ -198,7 +199,7 @@ def decides_choice(run: Run) -> Answer:
     for choice in _rivals(run)[:MOST_CHOICES]:
         values = _losses(left_out(run, choice.step, choice.rival_id))
         ranked = [int(at) for at in np.argsort(-values) if at != begin and np.isfinite(values[at])]
-        is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + NEAR_NATS)
+        is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + PLAIN_LOSS)
         if is_clear and _is_alternative(run, choice):
             break
     else:

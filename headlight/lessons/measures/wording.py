@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from os.path import commonprefix
 from typing import Any
 from unicodedata import normalize
@@ -111,7 +111,7 @@ def told_apart(texts: Sequence[str], language: str) -> list[str]:
         bare = re.sub(r"\W+$", "", word)
         if not bare or _bare_word(word) not in different:
             return word
-        known = meanings.get(bare, meanings.get(bare.lower(), ""))
+        known = _meaning(bare, meanings)
         return f"**{bare}**{f' ({known})' if known else ''}{word[len(bare) :]}"
 
     return [quoted(" ".join(map(look, text.split()))) if text else NOTHING for text in texts]
@@ -119,6 +119,21 @@ def told_apart(texts: Sequence[str], language: str) -> list[str]:
 
 def _bare_word(word: str) -> str:
     return re.sub(r"\W+$", "", word).lower()
+
+
+def _meaning(word: str, meanings: Mapping[str, str]) -> str:
+    forms = word, word.lower(), word.lower().rpartition("'")[2]
+    return next((meanings[form] for form in forms if form in meanings), "")
+
+
+def meanings_of(word: str, language: str) -> set[str]:
+    """Return the English words in the gloss of a word, none without a gloss."""
+    return {*re.findall(r"\w+", _meaning(word, glosses(language)))}
+
+
+def translations_of(words: Set[str], text: str, language: str) -> set[str]:
+    """Return the words of a translation, in small letters, whose gloss has one of these English words."""
+    return {word.lower() for word in re.findall(r"\w+", text) if words & meanings_of(word, language)}
 
 
 def quoted_all(texts: Iterable[str]) -> str:
