@@ -124,16 +124,12 @@ def without_word(run: Run) -> Answer:
     before, words, left = _hidden_words(run)
     text = before.target_text
     changed = [at for at in range(len(words)) if only_words(left[at]) != only_words(text)]
-    if not any(is_word(words[at]) for at in changed):
-        raise Undecided("Here each word alone can be hidden, and the translation stays the same.")
     once = [each for each in changed if is_word(words[each]) and words.count(words[each]) == 1]
-    if not once:
-        raise Undecided("The words that this translation needs stand in the sentence twice.")
     hidable = sorted(once, key=lambda each: (not _is_negation(words[each]), -_alike(text, left[each])))
     lost = {each: _lost_word(words[each], text, left[each], language_of(run)) for each in hidable}
     number = next((each for each in hidable if lost[each] is not None), None)
     if number is None:
-        raise Undecided("No word is lost here that would show which word was hidden.")
+        raise Undecided("No word that stands here once takes along a word that would show which one was hidden.")
     changed = [each for each in changed if not lost[number] or lost[number] in only_words(left[each]).split()]
     others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
     feedback = {left[number]: "", text: "That is the translation when no word is hidden."}
@@ -192,8 +188,7 @@ def harmless_words(run: Run) -> Answer:
     harmless = [at for at in hidable if left[at] == full]
     missed = [at for at in hidable if only_words(left[at]) != only_words(full)]
     if not harmless or not missed:
-        which = "Each word is missed" if not harmless else "No word alone is missed"
-        raise Undecided(f"{which} here when it is hidden.")
+        raise Undecided("Each word is missed here when it is hidden, or none.")
     chosen = sorted([*harmless[:_PER_SORT], *missed[:_PER_SORT]])
     name = [quoted_at(words, number, "word") for number in range(len(words))]
     return Answer(

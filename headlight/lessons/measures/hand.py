@@ -205,7 +205,13 @@ def best_key(run: Run, kind: str) -> Answer:
     words = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)
     eligible = [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
     if kind == "cross":
-        eligible = [each and _translates(run, row, int(weights[row].argmax())) for row, each in enumerate(eligible)]
+        long = [
+            is_whole_word(trace.target_tokens, row) and len(word) > LONGEST_ARTICLE + len(SPACE)
+            for row, word in enumerate(words)
+        ]
+        translated = translated_keys(run)
+        plainly = (translated == needed_keys(run)) & (translated == weights.argmax(axis=1))
+        eligible = list(np.array(eligible) & long & plainly)
     row = _plainest_row(weights, eligible)
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
@@ -227,13 +233,6 @@ def best_key(run: Run, kind: str) -> Answer:
         | {"dimension": head * stages.d_k, "query": row, "key": best, "other_key": ranked[-1]}
         | {"word": words[row], "read": tokens[best], "d_k": stages.d_k},
     )
-
-
-def _translates(run: Run, row: int, key: int) -> bool:
-    """Return whether a row writes a whole word, no short one, that plainly translates the word at a source position."""
-    tokens = run.trace.target_tokens
-    is_long = is_whole_word(tokens, row) and len(tokens[row].removeprefix(SPACE)) > LONGEST_ARTICLE
-    return bool(is_long and translated_keys(run)[row] == needed_keys(run)[row] == key)
 
 
 def _example(seed: int, token: int, dimension: int = 1) -> tuple[ToyNumbers, Stages, dict[str, Any]]:

@@ -24,6 +24,7 @@ NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropi
 MISSED = 1.0  # nats that are lost at least where something is called a cause
 NEAR_CHANCES = 0.05  # between two probabilities
 MOST_OPTIONS = 4
+_WORD = re.compile(r"[\w'’]+")
 ACCENTS = dict.fromkeys(range(0x300, 0x370))  # a normal form has them as letters of their own
 
 
@@ -104,21 +105,14 @@ def language_of(run: Run) -> str:
 
 def told_apart(texts: Sequence[str], language: str) -> list[str]:
     """Return translations in quotation marks: words that not all of them have alike are **bold**, with glosses."""
-    meanings, counts = glosses(language), [Counter(map(_bare_word, text.split())) for text in texts]
+    meanings, counts = glosses(language), [Counter(_WORD.findall(text.lower())) for text in texts]
     different = {word for each in counts for word in each if len({count[word] for count in counts}) > 1}
 
-    def look(word: str) -> str:
-        bare = re.sub(r"\W+$", "", word)
-        if not bare or _bare_word(word) not in different:
-            return word
-        known = _meaning(bare, meanings)
-        return f"**{bare}**{f' ({known})' if known else ''}{word[len(bare) :]}"
+    def look(match: re.Match[str]) -> str:
+        word, known = match[0], _meaning(match[0], meanings)
+        return f"**{word}**{f' ({known})' if known else ''}" if word.lower() in different else word
 
-    return [quoted(" ".join(map(look, text.split()))) if text else NOTHING for text in texts]
-
-
-def _bare_word(word: str) -> str:
-    return re.sub(r"\W+$", "", word).lower()
+    return [quoted(_WORD.sub(look, text)) if text else NOTHING for text in texts]
 
 
 def _meaning(word: str, meanings: Mapping[str, str]) -> str:
