@@ -202,9 +202,7 @@ function answerFor({ any, answers }, text) {
 function veil(names) {
   const { style } = document.documentElement;
   for (const name of OF_FINDINGS) style.setProperty(`--${name}`, names.includes(name) ? "blur(9px)" : "none");
-  for (const [name, value] of Object.entries(OF_LINES)) {
-    style.setProperty(`--${name}`, names.includes("lines") ? value : "");
-  }
+  for (const [key, to] of Object.entries(OF_LINES)) style.setProperty(`--${key}`, names.includes("lines") ? to : "");
   const veiled = new Set(names.flatMap((name) => [...document.querySelectorAll(`.st-key-${name}`)]));
   for (const place of document.querySelectorAll(".component")) {
     place.classList.toggle("veiled", veiled.has(place));

@@ -217,8 +217,7 @@ def mean_of_heads(run: Run) -> Answer:
     word, read = readable(trace.target_tokens)[row], readable(trace.source_tokens)[key]
     return Answer(
         Kind.NUMBER,
-        f"On average the {weights.size} heads give {percent(mean)} to {quoted(read)}. The one head gives it "
-        f"{percent(weight)}.",
+        f"On average the {weights.size} heads give {percent(mean)} to {quoted(read)}, the one head {percent(weight)}.",
         f"Add the weights of {quoted(read)} in all heads while the model writes {quoted(word)}, and divide "
         f"the sum by {weights.size}: {percent(mean)}.",
         **in_percent(mean),

@@ -13,14 +13,13 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, large
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
 from transformer.arrays import softmax
-from transformer.data.tokenizer import SPACE
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import keys_of
 
 from .alignment import needed_keys
-from .attention import LONGEST_ARTICLE, translated_keys
+from .attention import translated_keys
 from .wording import MOST_OPTIONS, NEAR, head_names, is_whole_word, lead, readable
 
 SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
@@ -205,13 +204,9 @@ def best_key(run: Run, kind: str) -> Answer:
     words = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)
     eligible = [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
     if kind == "cross":
-        long = [
-            is_whole_word(trace.target_tokens, row) and len(word) > LONGEST_ARTICLE + len(SPACE)
-            for row, word in enumerate(words)
-        ]
         translated = translated_keys(run)
-        plainly = (translated == needed_keys(run)) & (translated == weights.argmax(axis=1))
-        eligible = list(np.array(eligible) & long & plainly)
+        plain = eligible & (translated == needed_keys(run)) & (translated == weights.argmax(axis=1))
+        eligible = [bool(each) and is_whole_word(trace.target_tokens, row) for row, each in enumerate(plain)]
     row = _plainest_row(weights, eligible)
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
