@@ -10,7 +10,7 @@ import { MINUS } from "../lib/format.js";
 const PLACE = /^([a-z][a-z0-9_]*)(?:\.(\d{1,2}))?$/; // in the address: "attention.3"
 const NO_SENTENCE = "This step is about another sentence.";
 const OF_FINDINGS = ["findings", "more"]; // what a step may blur of all findings, see lib/finding.css
-const OF_LINES = { answers: "hidden", aside: "none", pointing: "none", "lines-apart": "4rem" }; // see token_lines/lines.css
+const OF_LINES = { answers: "hidden", aside: "none", pointing: "none", "lines-apart": "4rem" }; // see token_lines
 
 export const fresh = () => ({ choice: null, hints: 0, shown: false, right: false });
 

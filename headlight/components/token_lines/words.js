@@ -64,8 +64,8 @@ export function sourceWords(data, column) {
 // The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
 // resting: a token that rests on a mark or an end, { token, key }, or null.
 export function invitation({ heads, resting }) {
-  const one = heads ? ` The model has ${heads} heads, parts that look in different ways: these are the lines of one.` : "";
-  const rests = resting ? ` ${quoted(resting.token)} looks at ${quoted(resting.key)}, as full stops and commas often do: ` +
+  const one = heads ? ` The model has ${heads} heads, parts that look in their own way: this is one.` : "";
+  const rests = resting ? ` ${quoted(resting.token)} looks at ${quoted(resting.key)}, as punctuation often does: ` +
     "this head has nothing to look for there." : "";
   return (
     "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
