@@ -12,8 +12,7 @@ from support.lesson_runs import run_of
 from headlight.app import results
 from headlight.lessons.answer import Kind
 from headlight.lessons.file import read_lessons
-from headlight.lessons.glosses import glosses
-from headlight.lessons.measures.wording import is_whole_word, language_of, only_words
+from headlight.lessons.measures.wording import is_whole_word, language_of, meanings_of, only_words
 from headlight.lessons.step_view import StepView, pose
 
 SAME = 0.8  # share of one answer to a choice, above which a class knows it without thinking
@@ -49,7 +48,7 @@ def flaws_of(view: StepView) -> Iterator[str]:
     if not all(is_whole_word(forced(token).target_tokens, step) for token in offered):
         yield "a piece of a word is an option"
     if measure == "best_key":
-        meanings = {"▁" + each for each in glosses(language_of(view.run)).get(names["word"].lstrip("▁"), "").split("/")}
+        meanings = {f"▁{each}" for each in meanings_of(names["word"].lstrip("▁"), language_of(view.run))}
         if meanings & set(trace.source_tokens) and names["read"] not in meanings:
             yield "a hint misleads"
     if measure == "read_when_fed" and trace.source_tokens.count(names["read"]) > 1 and "(position" not in answer.truth:

@@ -24,7 +24,7 @@ NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropi
 MISSED = 1.0  # nats that are lost at least where something is called a cause
 NEAR_CHANCES = 0.05  # between two probabilities
 MOST_OPTIONS = 4
-_WORD = re.compile(r"[\w'’]+")
+_WORD = re.compile(r"[\w'’-]+")
 ACCENTS = dict.fromkeys(range(0x300, 0x370))  # a normal form has them as letters of their own
 
 
