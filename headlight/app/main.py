@@ -33,7 +33,6 @@ class Guide(Protocol):
     def follow(self, request: "TranslationRequest") -> None: ...
     def show_panel(self, request: "TranslationRequest") -> None: ...
     def show_lessons_through(self, page: str) -> None: ...
-    def end_run(self) -> None: ...
 
 
 def main(guide: Guide) -> None:
@@ -67,7 +66,6 @@ def main(guide: Guide) -> None:
             guide.show_panel(request)
         run_page(page, request)
         guide.show_lessons_through(page.url_path)
-    guide.end_run()
     freeze_imports()
 
 

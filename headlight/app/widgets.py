@@ -25,8 +25,9 @@ from transformer import Trace, Translator
 from transformer.checkpoint import data_of
 from transformer.interpret.head_patterns import word_ranges
 
-from . import url_state
+from . import state
 from .languages import language_name, other_language
+from .parameters import default_of
 from .spreadsheet import as_text
 
 LARGER = 1.5  # in presentation mode, as all type in present.css
@@ -166,7 +167,7 @@ def can_be_presented() -> bool:
 
 def is_presented() -> bool:
     """Return whether the page is in presentation mode."""
-    return url_state.read("present") == "1" and can_be_presented()
+    return state.value("present") == "1" and can_be_presented()
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") -> None:
@@ -237,7 +238,7 @@ def show_warnings(request: TranslationRequest) -> None:
 def _show_other_language(language: str, text: str, translator: Translator) -> None:
     """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
     reads = language_name(translator.checkpoint.data["source_language"])
-    example = url_state.default_of("text") if reads == "English" else None
+    example = default_of("text") if reads == "English" else None
     tip = f": write, for example, {example}" if example else "."
     st.info(plain(f"This text looks {language}. This model reads {reads}{tip}"), icon=":material/translate:")
     for name in results.checkpoint_names():

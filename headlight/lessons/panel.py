@@ -1,7 +1,7 @@
 """The panel of a visitor's lesson: its step is in the address, attempts are in the session.
 
 The panel is drawn before the page. Going to a step changes page and address in one: the widgets of the following run
-take the ordered values (`url_state.order`).
+show the values that `start_run` has written.
 """
 
 import re
@@ -15,10 +15,10 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.app import bar, results, url_state
-from headlight.app.navigation import HOME
+from headlight.app import bar, results, state
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
+from headlight.app.state import HOME
 from headlight.app.statics import style
 from headlight.app.widgets import is_presented, plain
 from headlight.components.show import lesson_panel
@@ -37,7 +37,7 @@ OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/findin
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
-_ORDER = "lesson_order"  # page, values that a run of that page shows, and whether one has begun
+_ORDER = "lesson_order"  # page and values that the next run of that page shows
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
 _OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
@@ -71,36 +71,21 @@ def begin(name: str, step: int = 0) -> None:
 
 
 def start_run() -> None:
-    """Order the values for which the run before opened this page; called once per run, before the bar.
+    """Write the values for which the run before opened this page; called once per run, before the bar.
 
-    The order stands until a run of that page ends: an interrupted one has not taken all of it.
+    They are in the address already, unless a report of the page that was left has come in between.
     """
-    url_state.forget_orders()
-    page, values, has_begun = st.session_state.get(_ORDER, ("", {}, True))
-    if not has_begun and page != _page_name():  # a report of the page that is left has come in between
-        st.switch_page(f"pages/{page}.py", query_params={})
-    if page == _page_name():
-        st.session_state[_ORDER] = (page, values, True)
-        url_state.order(values)
-        if url_state.came_from_another_page():
-            url_state.write_all(
-                {key: text for key, text in values.items() if text != str(PARAMETERS[key].default or "")}
-            )
-
-
-def end_run() -> None:
-    """Leave the page to its visitor again."""
-    url_state.forget_orders()
-    st.session_state.pop(_ORDER, None)
+    page, values = st.session_state.pop(_ORDER, ("", {}))
+    if page and page != _page_name():
+        _open(page, values)
+    state.go(**values)
 
 
 def _open(page: str, values: Mapping[str, str]) -> None:
-    """End this run and open a page with these values; `start_run` writes them into its address."""
-    st.session_state[_ORDER] = (page, dict(values), False)
+    """End this run and open a page with these values."""
+    st.session_state[_ORDER] = (page, dict(values))
     st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
-    if page == _page_name():
-        st.rerun()
-    st.switch_page(f"pages/{page}.py", query_params={})
+    state.open_page(page, **values)
 
 
 TO_LIST, TO_NEXT = -2, -3  # destinations of the panel's buttons besides a step, as in panel.js: -1 only leaves
@@ -128,10 +113,10 @@ def follow(request: TranslationRequest) -> None:
             go_to(destination)
         raise
     values = {} if destination.shown else {**_defaults(lesson), "text": view.run.request.text}
+    if not destination.shown and view.run.request.text != request.text:
+        values |= bar.forgetting(view.run.request.text)
     values |= view.address(shown=destination.shown) or {}
     values |= {**bar_values, "lesson": view.address_of_step}
-    if not destination.shown and view.run.request.text != request.text:
-        bar.forget_positions()
     _open(view.step.show_page if destination.shown and view.step.show_page else view.step.page, values)
 
 
@@ -180,7 +165,7 @@ def _addressed() -> Destination | None:
         return None
     if step is None:
         return Destination(lesson.name, 0, begins=True)
-    begins = "text" not in url_state.written()
+    begins = "text" not in state.current().values
     if step < len(lesson.steps) and _page_name() == HOME and (begins or HOME not in _pages_of(lesson, step)):
         return Destination(lesson.name, step, begins=begins)
     return None
@@ -188,9 +173,9 @@ def _addressed() -> Destination | None:
 
 def _step_in_address() -> tuple[Lesson | None, int | None]:
     """Return the lesson in the address and its step, counted from 0, or None."""
-    match = _STEP.fullmatch(url_state.read("lesson"))
+    match = _STEP.fullmatch(state.value("lesson"))
     if match and match[2] and _page_name() == LESSONS_PAGE:  # a visitor who opens the list has left the lesson
-        url_state.write("lesson", "")
+        state.go(lesson="")
         return None, None
     lesson = lesson_named(match[1]) if match else None
     if not match or lesson is None:
@@ -203,13 +188,12 @@ def _pages_of(lesson: Lesson, step: int) -> set[str]:
 
 
 def _page_name() -> str:
-    return url_state.page_shown() or HOME
+    return state.current().page
 
 
 def _address() -> dict[str, str]:
-    """Return the values of the page: of its widgets, its address, and the orders of this run."""
-    held = {key: str(st.session_state[key]) for key in PARAMETERS if key in st.session_state}
-    return held | url_state.written() | url_state.orders()
+    """Return the values of the page."""
+    return state.current().all_values
 
 
 def show_panel(request: TranslationRequest) -> None:
@@ -263,8 +247,7 @@ def _follow_sentence(view: StepView, *, shown: bool) -> None:
     is_other = view.key != before and before.startswith(f"{view.address_of_step} ")
     page = (shown and step.show_page) or step.page
     if values and is_other and page == _page_name():
-        st.session_state[_ORDER] = (page, url_state.orders() | values, True)
-        st.rerun()
+        state.open_page(page, **values)
 
 
 def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
@@ -338,8 +321,6 @@ def _score(right: int, questions: int) -> str:
 
 def _is_away(view: StepView) -> bool:
     """Return whether the page is another one than the step's."""
-    if url_state.ordered("lesson"):
-        return False
     return _page_name() not in _pages_of(view.lesson, view.number)
 
 
@@ -379,7 +360,7 @@ def _go(lesson: Lesson, step: int) -> None:
     if 1 <= step <= len(lesson.steps):
         go_to(Destination(lesson.name, step - 1))
         return
-    url_state.write("lesson", f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
+    state.go(lesson=f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
     if step == TO_LIST:
         go_to_list({})
     if step == TO_NEXT and (following := _following(lesson)):

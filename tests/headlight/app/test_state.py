@@ -5,12 +5,10 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, check_headline, headlines, open_page, page_text, payload, specs
 from support.source_files import files
 
 from headlight.app.parameters import PARAMETERS
-from headlight.app.url_state import default_of
 
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
 ADDRESSES = [line for line in LINES if not line.startswith("#")]
@@ -18,14 +16,6 @@ ADDRESSES = [line for line in LINES if not line.startswith("#")]
 
 def query_of(address: str) -> dict[str, list[str]]:
     return parse_qs(address.partition("?")[2], keep_blank_values=True)
-
-
-def test_a_parameter_has_one_default():
-    assert default_of("beam") == 5 and default_of("step", 2) == 2
-    with pytest.raises(ValueError, match="'beam' has the default 5"):
-        default_of("beam", 4)
-    with pytest.raises(KeyError):
-        default_of("unheard_of")
 
 
 def test_the_example_addresses_have_every_parameter_and_every_page():
@@ -45,20 +35,6 @@ def test_an_address_opens_keeps_its_values_and_has_short_headlines(address):
         check_headline(headline)
     captions = [spec["layout"]["meta"]["caption"] for spec in specs(app)]
     assert not re.search(r"▁|</s>|<s>|<pad>|<unk>|\\", "\n".join([page_text(app), *captions])), "raw tokens"
-
-
-@pytest.mark.parametrize(("text", "number"), [("7", 7), ("0", 3), ("000", 3), ("-1", 3), ("x", 3), ("1234567", 3)])
-def test_a_number_of_an_address_is_positive_and_short(text, number):
-    def page():
-        import streamlit as st
-
-        from headlight.app.url_state import read_number
-
-        st.text(read_number("step", 3))
-
-    app = AppTest.from_function(page, default_timeout=60)
-    app.query_params["step"] = text
-    assert app.run().text[0].value == str(number)
 
 
 def test_a_page_restores_its_values_after_another_page_alone():

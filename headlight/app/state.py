@@ -1,0 +1,167 @@
+"""State of a visitor's page: one frozen value per run, which is read from the address and changed in one place.
+
+A value goes from the address to a widget and back:
+
+1. The browser sends its address with every run. `read` takes the values from it, once per run of the app, before
+   anything is drawn. On the first run of another page it adds the visitor's last values of that page's names, in one
+   write. After Back and Forward the address alone counts.
+2. A view reads `value("step")`, `current()`, or makes a widget from `widget` or `bound`: the widget shows the value in
+   the address, or its start where the address has none or an invalid one. Nothing is written while a page is drawn.
+3. A choice calls `go(step="3")`: a callback of a widget, a handler of a component, or a lesson. `go` writes the address
+   in one step of the browser's history, without defaults. The run that follows reads it as in 1.
+
+A fragment's run has no `read`: the state of the session is then that of the last run or of the last `go`. Streamlit's
+own `bind="query-params"` is not used: it knows neither other texts than a widget's own nor several names in one choice.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, TypedDict, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from headlight.components.show import STATE
+
+from .parameters import PARAMETERS, default_of, names_of
+
+HOME = "home"
+# The parameter that chooses a page's view, for a page where it is not the page's name.
+_VIEWS = {"decoding": "decoding_view"}
+
+Value = TypeVar("Value")
+
+
+class Bound(TypedDict):
+    """Arguments of a Streamlit widget that connect it to the address."""
+
+    key: str
+    on_change: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class State:
+    """The visitor's page and its values as texts: those in the address, and the last ones of all pages by name.
+
+    drawn: keys of the widgets drawn since the visitor came to the page.
+    """
+
+    page: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    remembered: Mapping[str, str] = field(default_factory=dict)
+    drawn: set[str] = field(default_factory=set)
+
+    def value(self, name: str) -> str:
+        """Return the value of a name in the address, else its default, "" without one."""
+        return self.values.get(name) or default_of(name)
+
+    @property
+    def path(self) -> str:
+        """Return the page's path in the address, empty for the home."""
+        return "" if self.page == HOME else self.page
+
+    @property
+    def all_values(self) -> dict[str, str]:
+        """Return the values of the address, and the defaults of the other names that have one."""
+        return {name: text for name in PARAMETERS if (text := self.value(name))}
+
+    @property
+    def view(self) -> tuple[str, str]:
+        """Return the page and the view in its address: reports of a component count while its view is shown."""
+        name = _VIEWS.get(self.page, self.page)
+        return self.page, self.value(name) if name in PARAMETERS else ""
+
+
+def read(page: str) -> State:
+    """Read the state of this run of a page from the address, and keep it in the session; called once per run."""
+    before, values, names = st.session_state.get(STATE), in_address(), names_of(page)
+    stays = before is not None and before.page == page
+    if before and not stays and not _is_history():
+        missing = {name: text for name, text in before.remembered.items() if name in names - values.keys()}
+        if missing:
+            st.query_params.update(missing)
+        values |= missing
+    of_others = {name: text for name, text in before.remembered.items() if name not in names} if before else {}
+    st.session_state[STATE] = state = State(page, values, of_others | values, before.drawn if stays else set())
+    return state
+
+
+def current() -> State:
+    """Return the state of this run."""
+    return st.session_state.get(STATE) or read(HOME)
+
+
+def value(name: str) -> str:
+    """Return the value of a name in the address, else its default, "" without one."""
+    return current().value(name)
+
+
+def in_address() -> dict[str, str]:
+    """Return the values that the browser's address has, without empty ones."""
+    written = st.query_params.to_dict()
+    return {name: text for name, text in written.items() if name in PARAMETERS and text}
+
+
+def go(**changes: str) -> None:
+    """Change values of the state and the address; "" stands for the default. Raises KeyError for an unknown name."""
+    state = current()
+    changes = {name: "" if text == default_of(name) else text for name, text in changes.items()}
+    written = st.query_params.to_dict()
+    new = {name: text for name, text in (written | changes).items() if text or name not in PARAMETERS}
+    if new != written:
+        st.query_params.from_dict(new)
+    st.session_state[STATE] = replace(
+        state,
+        values={name: text for name, text in new.items() if name in PARAMETERS},
+        remembered={name: text for name, text in (state.remembered | changes).items() if text},
+    )
+
+
+def open_page(page: str, **changes: str) -> NoReturn:
+    """End this run and open a page with its last values and these changes, in one step of the browser's history."""
+    if page == current().page:
+        go(**changes)
+        st.rerun()
+    changed = {name: "" if text == default_of(name) else text for name, text in changes.items()}
+    state = current()
+    remembered = {name: text for name, text in (state.remembered | changed).items() if text}
+    st.session_state[STATE] = replace(state, remembered=remembered)
+    names = names_of(page) | changes.keys()
+    query = {name: text for name, text in remembered.items() if name in names}
+    st.switch_page(f"pages/{page}.py", query_params=query)
+
+
+def widget(key: str, shown: object, changes_of: Callable[[Any], Mapping[str, str]]) -> Bound:
+    """Let a widget show a value; return its arguments. A choice changes the state by `changes_of` the chosen value."""
+    drawn = current().drawn
+    # Setting a widget takes away what the visitor types. One of another page with the same key is another widget.
+    if key not in drawn or st.session_state.get(key) != shown:
+        st.session_state[key] = shown
+        drawn.add(key)
+    return {"key": key, "on_change": lambda: go(**changes_of(st.session_state[key]))}
+
+
+def bound(
+    name: str,
+    start: Value,
+    value_of: Callable[[str], Value | None],
+    text_of: Callable[[Value], str] = str,
+    also: Mapping[str, str] | None = None,
+) -> Bound:
+    """Return the arguments of a widget for one name of the address, which is its key.
+
+    start: shown without a valid value; the address does not name it. value_of: the value of a text, None for an invalid
+    one; text_of: its text in the address; also: further changes when the visitor chooses.
+    """
+    text = current().values.get(name)
+    parsed = None if text is None else value_of(text)
+
+    def changes_of(chosen: Value | None) -> dict[str, str]:
+        return {**(also or {}), name: "" if chosen is None or chosen == start else text_of(chosen)}
+
+    return widget(name, start if parsed is None else parsed, changes_of)
+
+
+def _is_history() -> bool:
+    """Return whether this run answers the browser's Back or Forward."""
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
