@@ -159,7 +159,7 @@ _PAGES = {
     "home": _HOME | _shared("head", "rows"),
     "lessons": _LESSONS,
     "decoding": _DECODING | _shared("head", "step"),
-    "attention": _ATTENTION | _shared("head", "query", "key"),
+    "attention": _ATTENTION | _shared("head", "query", "key", "rows"),
     "what_if": _WHAT_IF | _shared("head"),
     "inside": _INSIDE | _shared("head", "query", "key", "rows"),
     "positions": _POSITIONS | _shared("side"),

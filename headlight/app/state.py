@@ -43,13 +43,15 @@ class Bound(TypedDict):
 class State:
     """The visitor's page and its values as texts: those in the address, and the last ones of all pages by name.
 
-    drawn: keys of the widgets drawn since the visitor came to the page.
+    drawn: keys of the widgets drawn since the visitor came to the page; destination: the page that the next run opens
+    instead, with changes.
     """
 
     page: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     remembered: Mapping[str, str] = field(default_factory=dict)
     drawn: set[str] = field(default_factory=set)
+    destination: tuple[str, Mapping[str, str]] | None = None
 
     def value(self, name: str) -> str:
         """Return the value of a name in the address, else its default, "" without one."""
@@ -63,7 +65,8 @@ class State:
     @property
     def all_values(self) -> dict[str, str]:
         """Return the values of the address, and the defaults of the other names that have one."""
-        return {name: text for name in PARAMETERS if (text := self.value(name))}
+        defaults = {name: text for name in PARAMETERS if (text := default_of(name))}
+        return defaults | dict(self.values)
 
     @property
     def view(self) -> tuple[str, str]:
@@ -73,17 +76,25 @@ class State:
 
 
 def read(page: str) -> State:
-    """Read the state of this run of a page from the address, and keep it in the session; called once per run."""
-    before, values, names = st.session_state.get(STATE), in_address(), names_of(page)
-    stays = before is not None and before.page == page
-    if before and not stays and not _is_history():
-        missing = {name: text for name, text in before.remembered.items() if name in names - values.keys()}
+    """Read the state of this run of a page from the address, and keep it in the session; called once per run.
+
+    Open the page of `leave_for` instead, also where a report of the page that is left has come in between.
+    """
+    last: State = st.session_state.get(STATE) or State(page)
+    values, names = in_address(), names_of(page)
+    stays = last.page == page
+    if last.destination and last.destination[0] != page:
+        _switch(*last.destination)
+    if not stays and not _is_history():
+        missing = {name: text for name, text in last.remembered.items() if name in names - values.keys()}
         if missing:
             st.query_params.update(missing)
         values |= missing
-    of_others = {name: text for name, text in before.remembered.items() if name not in names} if before else {}
-    st.session_state[STATE] = state = State(page, values, of_others | values, before.drawn if stays else set())
-    return state
+    of_others = {name: text for name, text in last.remembered.items() if name not in names}
+    st.session_state[STATE] = State(page, values, of_others | values, last.drawn if stays else set())
+    if last.destination:
+        go(**last.destination[1])
+    return current()
 
 
 def current() -> State:
@@ -98,37 +109,47 @@ def value(name: str) -> str:
 
 def in_address() -> dict[str, str]:
     """Return the values that the browser's address has, without empty ones."""
-    written = st.query_params.to_dict()
-    return {name: text for name, text in written.items() if name in PARAMETERS and text}
+    return _filled({name: text for name, text in st.query_params.to_dict().items() if name in PARAMETERS})
 
 
 def go(**changes: str) -> None:
     """Change values of the state and the address; "" stands for the default. Raises KeyError for an unknown name."""
     state = current()
-    changes = {name: "" if text == default_of(name) else text for name, text in changes.items()}
-    written = st.query_params.to_dict()
+    changes, written = _without_defaults(changes), st.query_params.to_dict()
     new = {name: text for name, text in (written | changes).items() if text or name not in PARAMETERS}
     if new != written:
         st.query_params.from_dict(new)
-    st.session_state[STATE] = replace(
-        state,
-        values={name: text for name, text in new.items() if name in PARAMETERS},
-        remembered={name: text for name, text in (state.remembered | changes).items() if text},
-    )
+    values = {name: text for name, text in new.items() if name in PARAMETERS}
+    st.session_state[STATE] = replace(state, values=values, remembered=_filled({**state.remembered, **changes}))
+
+
+def leave_for(page: str, **changes: str) -> None:
+    """Open a page with its last values and these changes with the next run, in one step of the browser's history."""
+    st.session_state[STATE] = replace(current(), destination=(page, changes))
 
 
 def open_page(page: str, **changes: str) -> NoReturn:
-    """End this run and open a page with its last values and these changes, in one step of the browser's history."""
+    """End this run and do as `leave_for`."""
+    leave_for(page, **changes)
     if page == current().page:
-        go(**changes)
         st.rerun()
-    changed = {name: "" if text == default_of(name) else text for name, text in changes.items()}
-    state = current()
-    remembered = {name: text for name, text in (state.remembered | changed).items() if text}
-    st.session_state[STATE] = replace(state, remembered=remembered)
+    _switch(page, changes)
+
+
+def _switch(page: str, changes: Mapping[str, str]) -> NoReturn:
+    remembered = _filled({**current().remembered, **_without_defaults(changes)})
+    st.session_state[STATE] = replace(current(), remembered=remembered)
     names = names_of(page) | changes.keys()
     query = {name: text for name, text in remembered.items() if name in names}
     st.switch_page(f"pages/{page}.py", query_params=query)
+
+
+def _without_defaults(changes: Mapping[str, str]) -> dict[str, str]:
+    return {name: "" if text == default_of(name) else text for name, text in changes.items()}
+
+
+def _filled(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in values.items() if text}
 
 
 def widget(key: str, shown: object, changes_of: Callable[[Any], Mapping[str, str]]) -> Bound:

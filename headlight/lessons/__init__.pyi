@@ -9,4 +9,3 @@ from .panel import follow as follow
 from .panel import show_lessons_through as show_lessons_through
 from .panel import show_panel as show_panel
 from .panel import show_ways as show_ways
-from .panel import start_run as start_run

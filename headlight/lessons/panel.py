@@ -1,7 +1,6 @@
 """The panel of a visitor's lesson: its step is in the address, attempts are in the session.
 
-The panel is drawn before the page. Going to a step changes page and address in one: the widgets of the following run
-show the values that `start_run` has written.
+The panel is drawn before the page. Going to a step changes page and address in one (`state.open_page`).
 """
 
 import re
@@ -25,7 +24,7 @@ from headlight.components.show import lesson_panel
 from transformer.errors import UserError
 
 from .answer import Kind, Run
-from .destination import Destination, go_to, go_to_list, take
+from .destination import Destination, go_to, take
 from .file import Lesson, lesson_files, read_lessons
 from .sentence import all_sentences, pose_step, reason_words, step_sentences, walk
 from .step_view import StepView, Try, payload_of, pose
@@ -37,7 +36,6 @@ OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/findin
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
-_ORDER = "lesson_order"  # page and values that the next run of that page shows
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
 _OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
@@ -70,20 +68,8 @@ def begin(name: str, step: int = 0) -> None:
     go_to(Destination(name, step, begins=True))
 
 
-def start_run() -> None:
-    """Write the values for which the run before opened this page; called once per run, before the bar.
-
-    They are in the address already, unless a report of the page that was left has come in between.
-    """
-    page, values = st.session_state.pop(_ORDER, ("", {}))
-    if page and page != _page_name():
-        _open(page, values)
-    state.go(**values)
-
-
 def _open(page: str, values: Mapping[str, str]) -> None:
     """End this run and open a page with these values."""
-    st.session_state[_ORDER] = (page, dict(values))
     st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
     state.open_page(page, **values)
 
@@ -94,10 +80,7 @@ _NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "r
 
 def follow(request: TranslationRequest) -> None:
     """Open the visitor's destination, or that of the address of a new visit: then this run ends."""
-    destination, address_of_list = take()
-    if address_of_list is not None:
-        _open(LESSONS_PAGE, address_of_list)
-    destination = destination or _addressed()
+    destination = take() or _addressed()
     st.session_state[_BEGUN] = True
     lesson = lesson_named(destination.name) if destination else None
     if destination is None or lesson is None:
@@ -360,9 +343,10 @@ def _go(lesson: Lesson, step: int) -> None:
     if 1 <= step <= len(lesson.steps):
         go_to(Destination(lesson.name, step - 1))
         return
-    state.go(lesson=f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
     if step == TO_LIST:
-        go_to_list({})
+        state.leave_for(LESSONS_PAGE, lesson="")
+        return
+    state.go(lesson=f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
     if step == TO_NEXT and (following := _following(lesson)):
         begin(following.name)
 

@@ -39,7 +39,7 @@ from headlight.components.show import class_desk
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
-from ..destination import Destination, go_to, go_to_list
+from ..destination import Destination, go_to
 from ..step_view import StepView
 from .asking import own_question, question_of, subject_of
 from .board import Screen, bars_shown, board, same_before
@@ -372,6 +372,5 @@ def _lead(destination: Destination) -> None:
 
 
 def _lead_to_summary() -> None:
-    state.go(lesson="")
-    go_to_list({"lessons": CLASS})
+    state.leave_for("lessons", lessons=CLASS, lesson="")
     st.session_state[_MOVES] = True

@@ -20,8 +20,6 @@ from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
 from .content import Card, cards_of, hiding_facts, learning_facts, lines_facts
 from .map import show_map, show_tokens_of
 
-_DOUBT = "home_doubt"  # in the session: the step, from 1, of a doubtful token that was clicked
-
 
 def show_page(
     request: TranslationRequest,
@@ -64,13 +62,12 @@ def show_page(
 def _show_lines(facts: dict, shown: AttentionMap, layout: str) -> None:
     head = {"layer": shown.layer, "head": shown.head, "rows": shown.row_label}
     with st.container(key="home_lines"):
-        token_lines({"facts": facts, **head, "layout": layout}, "token_lines", _toggle_word, _note_doubt)
-    if step := st.session_state.pop(_DOUBT, ""):
-        state.open_page("decoding", step=step)
+        token_lines({"facts": facts, **head, "layout": layout}, "token_lines", _toggle_word, _open_step)
 
 
-def _note_doubt(step: int) -> None:
-    st.session_state[_DOUBT] = str(step + 1)
+def _open_step(step: int) -> None:
+    """Open the page Decoding at the step, from 0, of a doubtful token that was clicked."""
+    state.leave_for("decoding", step=str(step + 1))
 
 
 def _hidden_words(count: int) -> list[int]:

@@ -116,12 +116,12 @@ def _choose(
     """
     shown = shown_tokens(tokens)
     numbers = (NOTHING,) if text == NO_KEY else parse_numbers(text, len(tokens))
-    place = numbers[0] if numbers and numbers[0] in places else start
+    chosen = numbers[0] if numbers and numbers[0] in places else start
 
     def name_of(position: int) -> str:
         return "nothing" if position == NOTHING else f"{position + 1} {shown[position]}"
 
-    bound = state.widget(f"why {label}", place, lambda chosen: _address_of(cell_of(chosen)))
+    bound = state.widget(f"why {label}", chosen, lambda position: _address_of(cell_of(position)))
     return st.selectbox(label, places, format_func=name_of, width=150, **bound)
 
 
