@@ -41,7 +41,7 @@ def weights(shipped, layer, head) -> np.ndarray:
 
 
 def visit(app, page: str):
-    """Follow a link of the sidebar; Streamlit takes bound parameters of absent widgets out of the address."""
+    """Follow a link of the sidebar; Streamlit takes the values of the page out of the address."""
     app.query_params.pop("head", None)
     app.query_params["map"] = "1"
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
