@@ -2,6 +2,7 @@
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -12,6 +13,7 @@ from support.source_files import dotted, files, tree
 
 from headlight.app import state
 from headlight.app.parameters import PARAMETERS, default_of, names_of
+from headlight.components.show import STATE
 
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
 ADDRESSES = [line for line in LINES if not line.startswith("#")]
@@ -150,6 +152,14 @@ def test_after_back_to_another_page_its_address_alone_counts(monkeypatch):
     monkeypatch.setattr(state, "_is_history", lambda: True)
     app.switch_page(str(ROOT / "pages" / "decoding.py")).run()
     assert "step" not in app.query_params
+
+
+def test_a_move_opens_its_page_with_its_values_though_a_report_comes_in_between():
+    app = open_page("pages/decoding.py", text="The cat is hungry.", step="3")
+    app.session_state[STATE] = replace(app.session_state[STATE], destination=("home", {"map": "1", "text": ""}))
+    app.run()
+    assert app.toggle(key="map").value and dict(app.query_params) == {"map": "1"}
+    assert not app.session_state[STATE].destination
 
 
 def test_another_sentence_or_model_forgets_what_belongs_to_the_one_before():
