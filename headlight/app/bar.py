@@ -19,7 +19,7 @@ from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, state
-from .parameters import PARAMETERS
+from .parameters import PARAMETERS, default_of
 from .statics import style
 from .widgets import can_be_presented, is_presented, plain
 
@@ -129,6 +129,7 @@ def forgetting(text: str) -> dict[str, str]:
 def _sentence() -> str:
     """Show the field for the sentence; an emptied one shows the sentence before again."""
     text = state.value("text")
+    text = text if text.strip() else default_of("text")
     bound = state.widget("text", text, lambda typed: forgetting(typed) if (typed or "").strip() else {})
     placeholder = "Type a sentence and press Enter"
     st.text_input("Sentence to translate", placeholder=placeholder, label_visibility="collapsed", **bound)

@@ -9,6 +9,8 @@ A value goes from the address to a widget and back:
    the address, or its start where the address has none or an invalid one. Nothing is written while a page is drawn.
 3. A choice calls `go(step="3")`: a callback of a widget, a handler of a component, or a lesson. `go` writes the address
    in one step of the browser's history, without defaults. The run that follows reads it as in 1.
+4. A way to another page with values is `open_page`, or `leave_for` in a callback: their values are among the last ones
+   of 1.
 
 A fragment's run has no `read`: the state of the session is then that of the last run or of the last `go`. Streamlit's
 own `bind="query-params"` is not used: it knows neither other texts than a widget's own nor several names in one choice.
