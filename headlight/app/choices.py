@@ -125,7 +125,11 @@ def slider(
     default = _number(default_of(key), least, most)
     first = start if default is None else default
     bound = state.bound(
-        key, least if first is None else first, lambda text: _number(text, least, most), lambda number: f"{number:g}"
+        key,
+        least if first is None else first,
+        lambda text: _number(text, least, most),
+        lambda number: f"{number:g}",
+        identity=(least, most, step),
     )
     return st.slider(label, least, most, step=step, help=explanation, width=width, **bound)
 

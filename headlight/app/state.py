@@ -45,14 +45,14 @@ class Bound(TypedDict):
 class State:
     """The visitor's page and its values as texts: those in the address, and the last ones of all pages by name.
 
-    drawn: keys of the widgets drawn since the visitor came to the page; destination: the page that the next run opens
+    drawn: page and identity of each widget that was drawn, by its key; destination: the page that the next run opens
     instead, with changes.
     """
 
     page: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     remembered: Mapping[str, str] = field(default_factory=dict)
-    drawn: set[str] = field(default_factory=set)
+    drawn: dict[str, tuple] = field(default_factory=dict)
     destination: tuple[str, Mapping[str, str]] | None = None
 
     def value(self, name: str) -> str:
@@ -84,16 +84,15 @@ def read(page: str) -> State:
     """
     last: State = st.session_state.get(STATE) or State(page)
     values, names = in_address(), names_of(page)
-    stays = last.page == page
     if last.destination and last.destination[0] != page:
         _switch(*last.destination)
-    if not stays and not _is_history():
+    if last.page != page and not _is_history():
         missing = {name: text for name, text in last.remembered.items() if name in names - values.keys()}
         if missing:
             st.query_params.update(missing)
         values |= missing
     of_others = {name: text for name, text in last.remembered.items() if name not in names}
-    st.session_state[STATE] = State(page, values, of_others | values, last.drawn if stays else set())
+    st.session_state[STATE] = State(page, values, of_others | values, last.drawn)
     if last.destination:
         go(**last.destination[1])
     return current()
@@ -154,13 +153,16 @@ def _filled(values: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in values.items() if text}
 
 
-def widget(key: str, shown: object, changes_of: Callable[[Any], Mapping[str, str]]) -> Bound:
-    """Let a widget show a value; return its arguments. A choice changes the state by `changes_of` the chosen value."""
-    drawn = current().drawn
-    # Setting a widget takes away what the visitor types. One of another page with the same key is another widget.
-    if key not in drawn or st.session_state.get(key) != shown:
+def widget(key: str, shown: object, changes_of: Callable[[Any], Mapping[str, str]], identity: tuple = ()) -> Bound:
+    """Let a widget show a value; return its arguments. A choice changes the state by `changes_of` the chosen value.
+
+    identity: arguments of the widget that make another one of it, with the same key.
+    """
+    state, drawn_as = current(), (current().page, *identity)
+    # Only where it is new or shows another value: setting a widget takes away what the visitor types.
+    if state.drawn.get(key) != drawn_as or st.session_state.get(key) != shown:
         st.session_state[key] = shown
-        drawn.add(key)
+        state.drawn[key] = drawn_as
     return {"key": key, "on_change": lambda: go(**changes_of(st.session_state[key]))}
 
 
@@ -170,8 +172,9 @@ def bound(
     value_of: Callable[[str], Value | None],
     text_of: Callable[[Value], str] = str,
     also: Mapping[str, str] | None = None,
+    identity: tuple = (),
 ) -> Bound:
-    """Return the arguments of a widget for one name of the address, which is its key.
+    """Return the arguments of a widget for one name of the address, which is its key; see `widget`.
 
     start: shown without a valid value; the address does not name it. value_of: the value of a text, None for an invalid
     one; text_of: its text in the address; also: further changes when the visitor chooses.
@@ -182,7 +185,7 @@ def bound(
     def changes_of(chosen: Value | None) -> dict[str, str]:
         return {**(also or {}), name: "" if chosen is None or chosen == start else text_of(chosen)}
 
-    return widget(name, start if parsed is None else parsed, changes_of)
+    return widget(name, start if parsed is None else parsed, changes_of, identity)
 
 
 def _is_history() -> bool:

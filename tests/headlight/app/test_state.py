@@ -46,8 +46,8 @@ def test_an_address_opens_shows_its_values_and_has_short_headlines(address, monk
     """Every widget shows the value in the address, and its text is that value again. `against` depends on weights."""
     shown, names, bound, value = {}, set(), state.bound, state.State.value
 
-    def bind(name, start, value_of, text_of=str, also=None):
-        connected = bound(name, start, value_of, text_of, also)
+    def bind(name, start, value_of, text_of=str, *further, **options):
+        connected = bound(name, start, value_of, text_of, *further, **options)
         names.add(name)
         shown[name] = value_of, text_of(state.st.session_state[name])
         return connected
@@ -118,6 +118,20 @@ def test_an_invalid_value_leaves_a_widget_at_its_start_or_at_its_limit(text):
     assert not app.run().exception
     assert app.slider(key="beam").value in (2, 5, 10) and app.select_slider(key="step").value in (1, 2)
     assert app.selectbox(key="checkpoint").value == "en-de" and not app.toggle(key="map").value
+
+
+def test_a_slider_with_other_limits_shows_the_value_of_the_address():
+    def page():
+        import streamlit as st
+
+        from headlight.app.choices import slider
+
+        slider("Row", 1, 4 + 2 * st.toggle("longer"), "rewrite_row", start=3)
+
+    app = AppTest.from_function(page, default_timeout=60).run()
+    for longer in (True, False, True):
+        app.toggle[0].set_value(longer).run()
+        assert (app.slider[0].value, app.slider[0].max) == (3, 6 if longer else 4)
 
 
 def test_a_choice_changes_several_names_at_once_and_keeps_unknown_ones():
