@@ -18,8 +18,8 @@ from transformer.checkpoint import Checkpoint, data_of
 from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
-from . import choices, url_state
-from .parameters import PARAMETERS
+from . import choices, state
+from .parameters import PARAMETERS, default_of
 from .statics import style
 from .widgets import can_be_presented, is_presented, plain
 
@@ -36,7 +36,11 @@ EXAMPLES = {
 }
 PRESENT, WITHOUT_SENTENCE = (Path(__file__).with_name(f"{name}.css") for name in ("present", "without_sentence"))
 GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
-_LAST = "last_sentence"  # in the session: it stays while the field is empty
+# Changes of the address with another text or task: positions, forced tokens and other texts belong to one sentence.
+_FORGOTTEN = dict.fromkeys(
+    ("step", "query", "key", "rewrite_weights", "hidden", "hypothesis", "prefix", "reordered", "own_target"), ""
+)
+_OTHER_MODEL = dict.fromkeys(("prefix", "own_target"), "")  # with another model or language, whose tokens are others
 _NO_TASK = "nothing before the text"
 DECODING = ("greedy", "beam", "sampling")
 
@@ -54,14 +58,10 @@ def show() -> TranslationRequest:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
     page = st.container()  # for a message about the checkpoint
     with bar:
-        typed = choices.line(
-            "Sentence to translate", "text", "Type a sentence and press Enter", forget_positions, "collapsed"
-        )
-        last = st.session_state.get(_LAST) or url_state.default_of("text")
-        st.session_state[_LAST] = text = typed if typed.strip() else last
+        text = _sentence()
         model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
         with model:
-            chosen = choices.choose_among("Checkpoint", _labels(names), "checkpoint", names[0], 158, "collapsed")
+            chosen = choices.from_list("Checkpoint", _labels(names), "checkpoint", None, 158, "collapsed", _OTHER_MODEL)
         checkpoint = results.checkpoint(chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap=None, width="content", key="icons"):
             strategy = _show_icons(checkpoint)
@@ -103,7 +103,7 @@ def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
         can_be_presented(),
         GLOSSARY,
         "presenter",
-        lambda on: url_state.write("present", "1" if on else ""),
+        lambda on: state.go(present="1" if on else ""),
     )
     if present:
         st.html(style(PRESENT))
@@ -118,15 +118,22 @@ def hide_sentence() -> None:
 
 def take_sentence(text: str) -> None:
     """Set the sentence in a callback of another widget."""
-    st.session_state["text"] = text
-    forget_positions()
+    state.go(**forgetting(text))
 
 
-def forget_positions() -> None:
-    """Reset choices among the tokens: they mean nothing in another sentence or with another task."""
-    for name in ("step", "query", "key", "rewrite_weights", "hidden"):
-        url_state.write(name, "")
-    url_state.write("hypothesis", "1")
+def forgetting(text: str) -> dict[str, str]:
+    """Return the changes of the address with another sentence."""
+    return _FORGOTTEN | {"text": text}
+
+
+def _sentence() -> str:
+    """Show the field for the sentence; an emptied one shows the sentence before again."""
+    text = state.value("text")
+    text = text if text.strip() else default_of("text")
+    bound = state.widget("text", text, lambda typed: forgetting(typed) if (typed or "").strip() else {})
+    placeholder = "Type a sentence and press Enter"
+    st.text_input("Sentence to translate", placeholder=placeholder, label_visibility="collapsed", **bound)
+    return text
 
 
 def _offer_examples(checkpoint: Checkpoint) -> None:
@@ -155,9 +162,11 @@ def _languages(translator: Translator) -> tuple[str, str]:
     tokenizer, written, read = translator.tokenizer, "", ""
     source, target = tokenizer.default_languages
     if offered := tokenizer.source_languages:
-        read = choices.from_list("Source language", offered, "source", source or None, 110, visibility="collapsed")
+        read = choices.from_list("Source language", offered, "source", source or None, 110, "collapsed", _OTHER_MODEL)
     if offered := tokenizer.languages:
-        written = choices.from_list("Target language", offered, "target", target or None, 110, visibility="collapsed")
+        written = choices.from_list(
+            "Target language", offered, "target", target or None, 110, "collapsed", _OTHER_MODEL
+        )
     return written, read
 
 
@@ -168,7 +177,7 @@ def _task(translator: Translator) -> str:
         return ""
     start = usual_task(translator.checkpoint) or _NO_TASK
     offered = (_NO_TASK, *prefixes)
-    chosen = choices.from_list("Task", offered, "instruction", start, 240, "collapsed", forget_positions)
+    chosen = choices.from_list("Task", offered, "instruction", start, 240, "collapsed", _FORGOTTEN)
     return "" if chosen == _NO_TASK else chosen
 
 
@@ -179,11 +188,7 @@ def usual_task(checkpoint: Checkpoint) -> str:
 
 def _options(checkpoint: CheckpointFiles) -> Strategy:
     """Show decoding, facts on the model and the citation behind one button; return the decoding strategy."""
-    kind = (
-        url_state.ordered("decoding")
-        or st.session_state.get("decoding")
-        or url_state.in_address("decoding").get("decoding")
-    )
+    kind = state.value("decoding")
     label = f"⋯ {kind}" if kind in DECODING[1:] else "⋯"
     with st.popover(label, key="options", help="Decoding, this model, a reference to this view"):
         strategy = _decoding()
@@ -280,7 +285,7 @@ def _citation(checkpoint: CheckpointFiles) -> str:
 
 def _link() -> str:
     """Return the address of the view, without a host if the browser sent none."""
-    page, query = url_state.page_shown(), url_state.in_address(*url_state.PARAMETERS)
+    page, query = state.current().path, dict(state.current().values)
     query.pop("class", None)  # readers of the reference lead no class
     # Streamlit's address of the app may contain the page.
     base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}").rstrip("/")

@@ -1,44 +1,33 @@
 """Widgets with a value in the address, named as its parameter; `start` is the default of one without its own."""
 
-import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import streamlit as st
 
 from headlight.app.results import TranslationRequest
-from headlight.components.show import SHOWN_VIEW
 from headlight.plots.names import ROW_LABELS
 from headlight.plots.tokens import shown_tokens
 from transformer.interpret.trace import RowLabel, Trace
 
-from . import url_state
+from . import state
 from .navigation import beside_title
-from .url_state import default_of
+from .parameters import default_of
+from .selection import parse_numbers
 
 _MOST_BUTTONS = 6  # of views beside a title; more views are a list
 SIDES = {"source": "encoder", "target": "decoder"}
-_BOUND: Final = "query-params"
 
 Number = TypeVar("Number", int, float)
 Width = int | Literal["stretch"]
 Visibility = Literal["visible", "collapsed"]  # of a label: a collapsed one is for screen readers alone
 
 
-def _obey(key: str, options: Sequence[str] | None = None, kind: Callable[[str], object] = str) -> None:
-    """Set a widget to the value ordered for this run, if it is valid."""
-    value = url_state.ordered(key)
-    if value is not None and (options is None or value in options):
-        with contextlib.suppress(ValueError):
-            st.session_state[key] = kind(value)
-
-
-def _sync(
-    widget: str, value: object, key: str, start: str = "", text: Callable[[Any], str] = str
-) -> Callable[[], None]:
-    """Set a widget to a value; return a callback that writes the widget's new value into the address."""
-    st.session_state[widget] = value
-    return lambda: url_state.write(key, text(st.session_state[widget]), start)
+def _bound_option(key: str, options: Sequence[str], start: str | None = None, also: Mapping[str, str] | None = None):
+    first = default_of(key) or start or options[0]
+    start = first if first in options else options[0]
+    return state.bound(key, start, lambda text: text if text in options else None, also=also)
 
 
 def one_of(
@@ -50,36 +39,24 @@ def one_of(
     visibility: Visibility = "visible",
 ) -> str:
     """Show a row of buttons and return the chosen one."""
-    _obey(key, options)
-    default = default_of(key, start) or options[0]
-    chosen = st.segmented_control(
-        label,
-        options,
-        default=default,
-        required=True,
-        key=key,
-        bind=_BOUND,
-        help=explanation,
-        wrap=True,
-        label_visibility=visibility,
+    bound = _bound_option(key, options, start)
+    return st.segmented_control(
+        label, options, required=True, help=explanation, wrap=True, label_visibility=visibility, **bound
     )
-    return chosen or default  # "kind=" in the address chooses nothing
 
 
 def view_of(options: Sequence[str], key: str) -> str:
     """Show a page's views beside its title, as a row of buttons or a list; return the chosen one."""
     with beside_title():
         offer = one_of if len(options) <= _MOST_BUTTONS else from_list
-        view = offer("View", options, key, visibility="collapsed")
-        st.session_state[SHOWN_VIEW] = key, view
-    return view
+        return offer("View", options, key, visibility="collapsed")
 
 
 def offer_view(label: str, key: str, view: str) -> None:
     """Show a button that opens another view of the page, also in a fragment."""
 
     def choose() -> None:
-        st.session_state[key] = view
+        state.go(**{key: view})
 
     if st.button(label, key=f"open_{view}", on_click=choose, icon=":material/arrow_forward:", type="tertiary"):
         st.rerun()
@@ -96,33 +73,42 @@ def show_views(
 
 def switch(label: str, key: str) -> bool:
     """Show a switch and return its state; the address has "1" for on."""
-    widget = f"{key}_switch"
-    change = _sync(widget, url_state.read(key) == "1", key, text=lambda on: "1" if on else "")
-    return st.toggle(label, key=widget, on_change=change)
+    bound = state.bound(key, False, lambda text: text == "1", lambda on: "1" if on else "")
+    return st.toggle(label, **bound)
 
 
 def from_list(
     label: str,
-    options: Sequence[str],
+    options: Sequence[str] | Mapping[str, str],
     key: str,
     start: str | None = None,
     width: Width = 220,
     visibility: Visibility = "visible",
-    on_change: Callable[[], None] | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> str:
-    """Show a list to open and return the chosen option."""
-    _obey(key, options)
-    first = options.index(default_of(key, start) or options[0])
+    """Show a list of options, perhaps with their labels; return the chosen one.
+
+    also: further changes of the address with a choice.
+    """
+    bound = _bound_option(key, tuple(options), start, also)
+    labels = options if isinstance(options, Mapping) else {}
     return st.selectbox(
         label,
-        options,
-        first,
-        key=key,
-        bind=_BOUND,
+        tuple(options),
+        format_func=lambda option: labels.get(option, option),
         width=width,
         label_visibility=visibility,
-        on_change=on_change,
+        **bound,
     )
+
+
+def _number(text: str, least: Number, most: Number) -> Number | None:
+    """Return the number of a text, within its limits; None for a text without a finite one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return min(max(type(least)(number), least), most) if math.isfinite(number) else None
 
 
 def slider(
@@ -136,41 +122,42 @@ def slider(
     width: Width = "stretch",
 ) -> Number:
     """Show a slider from `least` to `most`; all of them whole, or none."""
-    default = default_of(key, start)
-    _obey(key, kind=lambda text: min(max(type(least)(text), least), most))
-    return st.slider(label, least, most, default, step, key=key, bind=_BOUND, help=explanation, width=width)
+    default = _number(default_of(key), least, most)
+    first = start if default is None else default
+    bound = state.bound(
+        key,
+        least if first is None else first,
+        lambda text: _number(text, least, most),
+        lambda number: f"{number:g}",
+        identity=(least, most, step),
+    )
+    return st.slider(label, least, most, step=step, help=explanation, width=width, **bound)
 
 
 def slider_over(label: str, names: Sequence[str], key: str, start: int, width: Width = "stretch") -> int:
     """Show a slider over names, which may repeat; return the index of the chosen one, from 0.
 
-    The address counts from 1. `start` may change from run to run, and replaces a number beyond the names.
+    The address counts from 1. `start` may change from run to run, and stands for a number beyond the names.
     """
-    first, widget = str(start + 1), f"{key}_slider"
-    number = url_state.read_number(key, start + 1)
-    if number > len(names):
-        number = start + 1
-        url_state.write(key, first, first)
     if len(names) < 2:
         return 0
-    change = _sync(widget, number - 1, key, first, lambda index: str(index + 1))
-    indices = range(len(names))
-    st.select_slider(label, indices, format_func=names.__getitem__, key=widget, on_change=change, width=width)
-    return st.session_state[widget]
+
+    bound = state.bound(
+        key, start, lambda text: next(iter(parse_numbers(text, len(names))), None), lambda index: str(index + 1)
+    )
+    return st.select_slider(label, range(len(names)), format_func=names.__getitem__, width=width, **bound)
 
 
-def whole_number(
-    label: str, first: int, last: int, key: str, explanation: str | None = None, start: int | None = None
-) -> int:
+def whole_number(label: str, first: int, last: int, key: str, explanation: str | None = None) -> int:
     """Show a box for a whole number from `first` to `last`; a decimal is rounded.
 
-    Streamlit's box for whole numbers fails on a link with "inf", so this one is for decimals.
+    Streamlit's box for whole numbers fails on "inf", so this one is for decimals.
     """
-    default = float(default_of(key, start))
-    _obey(key, kind=lambda text: min(max(float(text), first), last))
-    value = st.number_input(
-        label, float(first), float(last), default, 1.0, "%.0f", key=key, bind=_BOUND, help=explanation
+    start = float(default_of(key))
+    bound = state.bound(
+        key, start, lambda text: _number(text, float(first), float(last)), lambda number: str(round(number))
     )
+    value = st.number_input(label, float(first), float(last), step=1.0, format="%.0f", help=explanation, **bound)
     return round(value)
 
 
@@ -178,21 +165,16 @@ def line(
     label: str,
     key: str,
     placeholder: str | None = None,
-    on_change: Callable[[], None] | None = None,
+    also: Mapping[str, str] | None = None,
     visibility: Visibility = "visible",
+    start: str = "",
 ) -> str:
-    """Show a box for a line of text, taken with Enter or on leaving it."""
-    _obey(key)
-    text = st.text_input(
-        label,
-        default_of(key),
-        key=key,
-        bind=_BOUND,
-        placeholder=placeholder,
-        on_change=on_change,
-        label_visibility=visibility,
-    )
-    return text or ""
+    """Show a box for a line of text, taken with Enter or on leaving it; an emptied one shows its start again.
+
+    also: further changes of the address with another text.
+    """
+    bound = state.bound(key, default_of(key) or start, lambda text: text, str.strip, also)
+    return st.text_input(label, placeholder=placeholder, label_visibility=visibility, **bound)
 
 
 def one_number(label: str, count: int, key: str) -> int:
@@ -210,39 +192,6 @@ def row_label() -> RowLabel:
 def choose_output_token(trace: Trace, start: int) -> int:
     """Show a slider over the output tokens; return the index of the chosen one. It and `start` count from 0."""
     return slider_over("Output token", shown_tokens(trace.target_tokens), "step", start, width=420)
-
-
-def choose_among(
-    label: str,
-    options: Mapping[str, str],
-    key: str,
-    start: str,
-    width: Width = 260,
-    visibility: Visibility = "visible",
-) -> str:
-    """Show a list of options: values in the address and their labels; `start` replaces an unknown value."""
-    value, widget = url_state.read(key, start), f"{key}_list"
-    return st.selectbox(
-        label,
-        list(options),
-        format_func=options.__getitem__,
-        key=widget,
-        on_change=_sync(widget, value if value in options else start, key, start),
-        width=width,
-        label_visibility=visibility,
-    )
-
-
-def write_line(label: str, key: str, start: str, subject: str) -> str:
-    """Show a box for a line of text; when the subject changes, its text is `start` again."""
-    widget, noted = f"{key}_line", f"{key}_subject"
-    value = url_state.read(key, start)
-    about, before = st.session_state.get(noted, (subject, value))
-    if about != subject and value == before and url_state.ordered(key) is None:  # on the Back button both change
-        value = start
-        url_state.write(key, start, start)
-    st.session_state[noted] = subject, value
-    return st.text_input(label, key=widget, on_change=_sync(widget, value, key, start))
 
 
 def choose_side() -> str:

@@ -29,11 +29,9 @@ SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colou
 class Guide(Protocol):
     """Guide from page to page: `headlight.lessons`, which stands above all pages."""
 
-    def start_run(self) -> None: ...
     def follow(self, request: "TranslationRequest") -> None: ...
     def show_panel(self, request: "TranslationRequest") -> None: ...
     def show_lessons_through(self, page: str) -> None: ...
-    def end_run(self) -> None: ...
 
 
 def main(guide: Guide) -> None:
@@ -48,13 +46,12 @@ def main(guide: Guide) -> None:
         from .navigation import group_headings, is_home, navigation, run_page, show_name
         from .widgets import offer_downloads
 
-        start_run = guide.start_run  # imports the lessons
+        show_panel = guide.show_panel  # imports the lessons
     notice = st.empty()  # for waiting visitors
     page = navigation()
-    start_run()
     _configure(f"{page.title} · Headlight")
     st.html(group_headings())
-    above = st.container()  # on every page: a widget that moves loses its parameter
+    above = st.container()  # on every page, so that the bar keeps its place
     if is_home(page):
         with above:
             show_name()
@@ -64,10 +61,9 @@ def main(guide: Guide) -> None:
     with in_turn(notice, results.greedy_request(request)):
         with panel:
             guide.follow(request)
-            guide.show_panel(request)
+            show_panel(request)
         run_page(page, request)
         guide.show_lessons_through(page.url_path)
-    guide.end_run()
     freeze_imports()
 
 

@@ -16,14 +16,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
-from . import url_state
+from . import state
 from .entry import entry_folder
+from .state import HOME
 from .statics import style
 
 if TYPE_CHECKING:
     from headlight.app.results import TranslationRequest
 
-HOME = "home"
 _FOLDER = entry_folder() / "pages"
 # The headings of groups, and the titles of pages by their names in addresses.
 GROUPS = {
@@ -42,11 +42,11 @@ _REQUEST, _ROOM = "request", "beside_title"
 def navigation() -> Page:
     """Register all pages and return the page in the address; open another page for a view that it has taken over."""
     page = _register()
-    view = st.query_params.get(page.url_path, "")
+    values = state.in_address()
+    view = values.pop(page.url_path, "")
     if new_page := _MOVED.get((page.url_path, view)):
-        query = {name: value for name, value in url_state.written().items() if name != page.url_path}
-        st.switch_page(_FOLDER / f"{new_page}.py", query_params={**query, new_page: view})
-    url_state.note_page(page.url_path)
+        st.switch_page(_FOLDER / f"{new_page}.py", query_params={**values, new_page: view})
+    state.read(page.url_path or HOME)
     return page
 
 

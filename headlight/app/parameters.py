@@ -1,4 +1,4 @@
-"""Registry of URL query parameters and their defaults."""
+"""Registry of URL query parameters: their pages and their defaults."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,7 @@ class Parameter:
     limits: tuple[int, int] | tuple[float, float] | None = None
 
 
-PARAMETERS = {
-    # The bar, on every page.
+_BAR = {  # on every page
     "checkpoint": Parameter("the checkpoint that translates"),
     "target": Parameter("the target language of a model that has several"),
     "source": Parameter("the source language of a model that is told it"),
@@ -31,34 +30,39 @@ PARAMETERS = {
     "present": Parameter("1 for presentation mode: no bar, larger type", ""),
     "lesson": Parameter("the lesson and its step, such as attention.3", ""),
     "class": Parameter("the code of the class whose teacher's screen this is", ""),
-    # Lessons.
+}
+_LESSONS = {
     "lessons": Parameter("view", "lessons"),
     "teach": Parameter("1 where the lessons' buttons open a class", ""),
     "lesson_told": Parameter("for the teacher: the lesson that is told"),
-    # Home.
+}
+_HOME = {
     "hidden": Parameter("source words hidden from every head of cross-attention, such as 2.5, from 1", ""),
     "map": Parameter("1 for the map of one head beside the lines", ""),
-    # Shared by several pages.
+}
+_SHARED = {  # by several pages
     "head": Parameter("head from 1, such as cross.3.4; cross.3.all for an average; several as cross.1.1-cross.3.2"),
     "query": Parameter("chosen queries, such as 2 or 1.4, from 1", ""),
     "key": Parameter("chosen keys, such as 2 or 1.4, from 1", ""),
     "rows": Parameter("the tokens that name a decoder row: its output, its input or both", "output token"),
     "step": Parameter("the decoding step, from 1; without it the hardest one, or one that the view chooses"),
-    # Decoding.
+    "side": Parameter("source or target", "source"),
+    "token": Parameter("chosen token, from 1"),
+}
+_DECODING = {
     "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),
     "hypothesis": Parameter("rank of the hypothesis of a beam", "1"),
     "decoding_view": Parameter("view", "step by step"),
     "draw_temperature": Parameter("candidates: temperature (`temperature` is the bar's)", 1.0),
     "draw_topk": Parameter("candidates: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "draw_topp": Parameter("candidates: p of top-p", 1.0),
-    # Attention.
+}
+_ATTENTION = {
     "attention": Parameter("view", "explorer"),
     "view": Parameter("explorer: map or lines", "map"),
     "label": Parameter("explorer: pattern of the heads that are not faint", "all"),
-    "against_key": Parameter("why this cell: the key to compare with, from 1, or none; without it the runner-up", ""),
-    "opened": Parameter("why this cell: the layer whose heads are drawn one by one, such as encoder.2 from 1", ""),
-    "removed": Parameter("why this cell: the head whose part is removed, such as cross.2.4 from 1", ""),
-    # Inside attention.
+}
+_INSIDE = {
     "inside": Parameter("view", "step by step"),
     "at_dimension": Parameter("chosen dimension, from 1"),
     "at_step": Parameter("chosen step by its name, or all"),
@@ -75,17 +79,25 @@ PARAMETERS = {
     "toy_flipped": Parameter("small example: a digit for each cell of the mask, 1 where it was clicked", ""),
     "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
     "second": Parameter("masks: second sentence of the batch", "Tom lives in Boston with his three sisters."),
-    # Architecture: a view of Inside.
     "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
-    "side": Parameter("source or target", "source"),
-    "token": Parameter("chosen token, from 1"),
-    "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
-    # Research.
+}
+_RESEARCH = {
     "research": Parameter("view; without it the tiles of all views", ""),
     "x": Parameter("atlas: measure from left to right", "distance"),
     "y": Parameter("atlas: measure from below", "confidence"),
     "against": Parameter("contrast: the other candidate"),
-    # What if.
+    "against_key": Parameter("why this cell: the key to compare with, from 1, or none; without it the runner-up", ""),
+    "opened": Parameter("why this cell: the layer whose heads are drawn one by one, such as encoder.2 from 1", ""),
+    "removed": Parameter("why this cell: the head whose part is removed, such as cross.2.4 from 1", ""),
+    "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
+    "minimal_pair": Parameter("patching: what the shipped sentences differ in, or the reader's own"),
+    "clean": Parameter("patching: own first sentence, empty for the bar's", ""),
+    "corrupted": Parameter("patching: own second sentence, empty for one made from the first", ""),
+    "patched": Parameter("patching: what of the clean run is put into the corrupted run", "encoder stream"),
+    "patched_row": Parameter("patching: row of the chosen cell, from 1"),
+    "patched_column": Parameter("patching: column of the chosen cell, from 1"),
+}
+_WHAT_IF = {
     "what_if": Parameter("view", "head ablation"),
     "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
     "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
@@ -95,14 +107,9 @@ PARAMETERS = {
     "rewrite_row": Parameter("rewrite attention: the row that is shown, from 1"),
     "rewrite_key": Parameter("rewrite attention: the token that is forbidden or gets all, from 1"),
     "rewrite_weights": Parameter("rewrite attention: weights by hand, such as 0.5-0.25-0.25", ""),
-    "minimal_pair": Parameter("patching: what the shipped sentences differ in, or the reader's own"),
-    "clean": Parameter("patching: own first sentence, empty for the bar's", ""),
-    "corrupted": Parameter("patching: own second sentence, empty for one made from the first", ""),
-    "patched": Parameter("patching: what of the clean run is put into the corrupted run", "encoder stream"),
-    "patched_row": Parameter("patching: row of the chosen cell, from 1"),
-    "patched_column": Parameter("patching: column of the chosen cell, from 1"),
     "own_target": Parameter("your translation: the translation that the model is fed"),
-    # Positions.
+}
+_POSITIONS = {
     "positions": Parameter("view", "word order"),
     "reordered": Parameter("word order: the same words in another order"),
     "pair": Parameter("waves: pair of dimensions, from 0"),
@@ -110,7 +117,8 @@ PARAMETERS = {
     "offset": Parameter("waves: offset between two positions"),
     "bias_head": Parameter("relative bias: head, from 1", "1"),
     "bias_reach": Parameter("relative bias: greatest distance drawn, or all", "48"),
-    # Training: live, and two runs compared.
+}
+_TRAINING = {  # live, two runs compared, and the replay
     "training": Parameter("view", "replay"),
     "task": Parameter("toy task: copy, reverse or sort", "reverse"),
     "symbols": Parameter("live: letters or digits", "letters"),
@@ -125,10 +133,15 @@ PARAMETERS = {
     "job": Parameter("live: name of the training", ""),
     "jobs": Parameter("two runs: names of the trainings, joined by a comma", ""),
     "hyperparameter": Parameter("two runs: the hyperparameter in which they differ", "schedule"),
-    # Training: the replay.
     "probe": Parameter("replay: the sentence that is shown"),
     "snapshot": Parameter("replay: update of the training at which it stands"),
 }
+
+
+def _shared(*names: str) -> dict[str, Parameter]:
+    return {name: _SHARED[name] for name in names}
+
+
 # The values of both runs, for each hyperparameter in which they may differ.
 for _name, _first, _second in (
     ("schedule", "Noam", "constant"),
@@ -138,5 +151,30 @@ for _name, _first, _second in (
     ("positions", "sine and cosine", "no positions"),
     ("num_heads", "8 heads", "1 head"),
 ):
-    PARAMETERS[f"first_{_name}"] = Parameter(f"two runs: {_name} of the first", _first)
-    PARAMETERS[f"second_{_name}"] = Parameter(f"two runs: {_name} of the second", _second)
+    _TRAINING[f"first_{_name}"] = Parameter(f"two runs: {_name} of the first", _first)
+    _TRAINING[f"second_{_name}"] = Parameter(f"two runs: {_name} of the second", _second)
+
+# The names that each page reads, beside those of the bar.
+_PAGES = {
+    "home": _HOME | _shared("head", "rows"),
+    "lessons": _LESSONS,
+    "decoding": _DECODING | _shared("head", "step"),
+    "attention": _ATTENTION | _shared("head", "query", "key", "rows"),
+    "what_if": _WHAT_IF | _shared("head"),
+    "inside": _INSIDE | _shared("head", "query", "key", "rows"),
+    "positions": _POSITIONS | _shared("side"),
+    "training": _TRAINING | _shared("head"),
+    "research": _RESEARCH | _shared("head", "query", "key", "step", "side", "token"),
+}
+PARAMETERS = {name: parameter for names in (_BAR, *_PAGES.values()) for name, parameter in names.items()}
+
+
+def names_of(page: str) -> set[str]:
+    """Return the names in the address of a page, with those of the bar."""
+    return {*_BAR, *_PAGES.get(page, {})}
+
+
+def default_of(name: str) -> str:
+    """Return the text of a name's default, "" for one without. Raises KeyError for an unknown name."""
+    default = PARAMETERS[name].default
+    return "" if default is None else str(default)

@@ -49,6 +49,11 @@ def parse_numbers(text: str, count: int) -> tuple[int, ...]:
     return tuple(sorted({number - 1 for number in map(int, text.split(".")) if 0 < number <= count}))
 
 
+def parse_ids(text: str) -> tuple[int, ...]:
+    """Return the token ids of a text such as "258.15"; none of any other text."""
+    return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
+
+
 def numbers_address(numbers: Iterable[int]) -> str:
     """Return numbers from 0 as an address has them: "2.5", counted from 1."""
     return ".".join(str(number + 1) for number in numbers)

@@ -25,8 +25,9 @@ from transformer import Trace, Translator
 from transformer.checkpoint import data_of
 from transformer.interpret.head_patterns import word_ranges
 
-from . import url_state
+from . import state
 from .languages import language_name, other_language
+from .parameters import default_of
 from .spreadsheet import as_text
 
 LARGER = 1.5  # in presentation mode, as all type in present.css
@@ -166,7 +167,7 @@ def can_be_presented() -> bool:
 
 def is_presented() -> bool:
     """Return whether the page is in presentation mode."""
-    return url_state.read("present") == "1" and can_be_presented()
+    return state.value("present") == "1" and can_be_presented()
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") -> None:
@@ -247,8 +248,9 @@ def _show_other_language(language: str, text: str, translator: Translator) -> No
     else:
         if reads != "English":
             return
-        example = url_state.default_of("text")
-        label, query = f"Try English: {example}", {**url_state.in_address("checkpoint"), "text": example}
+        example, checkpoint = default_of("text"), state.current().values.get("checkpoint")
+        query = {"checkpoint": checkpoint, "text": example} if checkpoint else {"text": example}
+        label = f"Try English: {example}"
     # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
     address = html.escape("?" + urlencode(query))
     st.html(f'<a class="pair" href="{address}" target="_self">{_escape(label)}</a>')

@@ -13,7 +13,7 @@ from headlight.components.modules import script
 
 _OF_THE_BAR = ("copy_link/link", "presenter/presenter")  # as wide as their buttons
 NEWEST = -1  # as a training step: the present end of a replay
-SHOWN_VIEW = "shown_view"  # in the session: the key of the widget that chooses the view, and the view of the last run
+STATE = "state"  # in the session: the state of headlight/app/state.py, whose `view` is the page and its view
 
 
 def architecture_diagram(payload: dict, chosen: str, key: str, on_choice: Callable[[str], None]) -> None:
@@ -256,17 +256,21 @@ def _show(entry: str, data: object, key: str, **handlers: Callable[..., None]) -
     value may come again after the Back button, and is handled again.
     """
 
+    view = _view()
+
     def handle(event: str) -> None:
-        # A report may arrive after its page was left, without its state, or with the choice of another view: ignore it.
-        chooser, view = st.session_state.get(SHOWN_VIEW, (key, None))
-        is_shown = chooser == key or st.session_state.get(chooser, view) == view
-        if is_shown and key in st.session_state:
+        # A report may arrive after its page or its view was left: ignore it.
+        if key in st.session_state and _view() == view:
             handlers[event](st.session_state[key].get(event))
 
     width = "content" if entry in _OF_THE_BAR else "stretch"
     _declare(entry)(
         data=data, key=key, width=width, **{f"on_{event}_change": partial(handle, event) for event in handlers}
     )
+
+
+def _view() -> object:
+    return getattr(st.session_state.get(STATE), "view", None)
 
 
 @cache

@@ -5,9 +5,7 @@ from .export import export_lessons as export_lessons
 from .export import first_lesson as first_lesson
 from .file import read_lessons as read_lessons
 from .page import show_page as show_page
-from .panel import end_run as end_run
 from .panel import follow as follow
 from .panel import show_lessons_through as show_lessons_through
 from .panel import show_panel as show_panel
 from .panel import show_ways as show_ways
-from .panel import start_run as start_run

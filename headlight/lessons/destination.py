@@ -1,11 +1,10 @@
-"""Destinations of the next run: a lesson's step, or the page of lessons."""
+"""Destination of the next run: a lesson's step."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
-_STEP, _LIST = "lesson_going", "lesson_to_list"  # keys of the session
+_STEP = "lesson_going"  # key of the session
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,6 @@ def go_to(destination: Destination) -> None:
     st.session_state[_STEP] = destination
 
 
-def go_to_list(values: Mapping[str, str]) -> None:
-    """Go to the page of lessons, with these values in its address."""
-    st.session_state[_LIST] = values
-
-
-def take() -> tuple[Destination | None, Mapping[str, str] | None]:
-    """Return the destination of this run, once: the address of the page of lessons, or else a step."""
-    if _LIST in st.session_state:
-        return None, st.session_state.pop(_LIST)
-    return st.session_state.pop(_STEP, None), None
+def take() -> Destination | None:
+    """Return the destination of this run, once."""
+    return st.session_state.pop(_STEP, None)

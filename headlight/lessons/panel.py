@@ -1,7 +1,6 @@
 """The panel of a visitor's lesson: its step is in the address, attempts are in the session.
 
-The panel is drawn before the page. Going to a step changes page and address in one: the widgets of the following run
-take the ordered values (`url_state.order`).
+The panel is drawn before the page. Going to a step changes page and address in one (`state.open_page`).
 """
 
 import re
@@ -15,17 +14,17 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.app import bar, results, url_state
-from headlight.app.navigation import HOME
+from headlight.app import bar, results, state
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
+from headlight.app.state import HOME
 from headlight.app.statics import style
 from headlight.app.widgets import is_presented, plain
 from headlight.components.show import lesson_panel
 from transformer.errors import UserError
 
 from .answer import Kind, Run
-from .destination import Destination, go_to, go_to_list, take
+from .destination import Destination, go_to, take
 from .file import Lesson, lesson_files, read_lessons
 from .sentence import all_sentences, pose_step, reason_words, step_sentences, walk
 from .step_view import StepView, Try, payload_of, pose
@@ -38,7 +37,6 @@ _LINES = "--answers: hidden; --aside: none; --pointing: none; --lines-apart: 4re
 OF_FINDINGS = {"findings": "--findings: blur(9px)", "more": "--more: blur(9px)", "lines": _LINES}
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
 # Keys of the session.
-_ORDER = "lesson_order"  # page, values that a run of that page shows, and whether one has begun
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
 _OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
@@ -71,37 +69,10 @@ def begin(name: str, step: int = 0) -> None:
     go_to(Destination(name, step, begins=True))
 
 
-def start_run() -> None:
-    """Order the values for which the run before opened this page; called once per run, before the bar.
-
-    The order stands until a run of that page ends: an interrupted one has not taken all of it.
-    """
-    url_state.forget_orders()
-    page, values, has_begun = st.session_state.get(_ORDER, ("", {}, True))
-    if not has_begun and page != _page_name():  # a report of the page that is left has come in between
-        st.switch_page(f"pages/{page}.py", query_params={})
-    if page == _page_name():
-        st.session_state[_ORDER] = (page, values, True)
-        url_state.order(values)
-        if url_state.came_from_another_page():
-            url_state.write_all(
-                {key: text for key, text in values.items() if text != str(PARAMETERS[key].default or "")}
-            )
-
-
-def end_run() -> None:
-    """Leave the page to its visitor again."""
-    url_state.forget_orders()
-    st.session_state.pop(_ORDER, None)
-
-
 def _open(page: str, values: Mapping[str, str]) -> None:
-    """End this run and open a page with these values; `start_run` writes them into its address."""
-    st.session_state[_ORDER] = (page, dict(values), False)
+    """End this run and open a page with these values."""
     st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
-    if page == _page_name():
-        st.rerun()
-    st.switch_page(f"pages/{page}.py", query_params={})
+    state.open_page(page, **values)
 
 
 TO_LIST, TO_NEXT = -2, -3  # destinations of the panel's buttons besides a step, as in panel.js: -1 only leaves
@@ -110,10 +81,7 @@ _NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "r
 
 def follow(request: TranslationRequest) -> None:
     """Open the visitor's destination, or that of the address of a new visit: then this run ends."""
-    destination, address_of_list = take()
-    if address_of_list is not None:
-        _open(LESSONS_PAGE, address_of_list)
-    destination = destination or _addressed()
+    destination = take() or _addressed()
     st.session_state[_BEGUN] = True
     lesson = lesson_named(destination.name) if destination else None
     if destination is None or lesson is None:
@@ -129,10 +97,10 @@ def follow(request: TranslationRequest) -> None:
             go_to(destination)
         raise
     values = {} if destination.shown else {**_defaults(lesson), "text": view.run.request.text}
+    if not destination.shown and view.run.request.text != request.text:
+        values |= bar.forgetting(view.run.request.text)
     values |= view.address(shown=destination.shown) or {}
     values |= {**bar_values, "lesson": view.address_of_step}
-    if not destination.shown and view.run.request.text != request.text:
-        bar.forget_positions()
     _open(view.step.show_page if destination.shown and view.step.show_page else view.step.page, values)
 
 
@@ -181,7 +149,7 @@ def _addressed() -> Destination | None:
         return None
     if step is None:
         return Destination(lesson.name, 0, begins=True)
-    begins = "text" not in url_state.written()
+    begins = "text" not in state.current().values
     if step < len(lesson.steps) and _page_name() == HOME and (begins or HOME not in _pages_of(lesson, step)):
         return Destination(lesson.name, step, begins=begins)
     return None
@@ -189,9 +157,9 @@ def _addressed() -> Destination | None:
 
 def _step_in_address() -> tuple[Lesson | None, int | None]:
     """Return the lesson in the address and its step, counted from 0, or None."""
-    match = _STEP.fullmatch(url_state.read("lesson"))
+    match = _STEP.fullmatch(state.value("lesson"))
     if match and match[2] and _page_name() == LESSONS_PAGE:  # a visitor who opens the list has left the lesson
-        url_state.write("lesson", "")
+        state.go(lesson="")
         return None, None
     lesson = lesson_named(match[1]) if match else None
     if not match or lesson is None:
@@ -204,13 +172,12 @@ def _pages_of(lesson: Lesson, step: int) -> set[str]:
 
 
 def _page_name() -> str:
-    return url_state.page_shown() or HOME
+    return state.current().page
 
 
 def _address() -> dict[str, str]:
-    """Return the values of the page: of its widgets, its address, and the orders of this run."""
-    held = {key: str(st.session_state[key]) for key in PARAMETERS if key in st.session_state}
-    return held | url_state.written() | url_state.orders()
+    """Return the values of the page."""
+    return state.current().all_values
 
 
 def show_panel(request: TranslationRequest) -> None:
@@ -264,8 +231,7 @@ def _follow_sentence(view: StepView, *, shown: bool) -> None:
     is_other = view.key != before and before.startswith(f"{view.address_of_step} ")
     page = (shown and step.show_page) or step.page
     if values and is_other and page == _page_name():
-        st.session_state[_ORDER] = (page, url_state.orders() | values, True)
-        st.rerun()
+        state.open_page(page, **values)
 
 
 def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
@@ -334,8 +300,6 @@ def _score(right: int, questions: int) -> str:
 
 def _is_away(view: StepView) -> bool:
     """Return whether the page is another one than the step's."""
-    if url_state.ordered("lesson"):
-        return False
     return _page_name() not in _pages_of(view.lesson, view.number)
 
 
@@ -375,9 +339,10 @@ def _go(lesson: Lesson, step: int) -> None:
     if 1 <= step <= len(lesson.steps):
         go_to(Destination(lesson.name, step - 1))
         return
-    url_state.write("lesson", f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
     if step == TO_LIST:
-        go_to_list({})
+        state.leave_for(LESSONS_PAGE, lesson="")
+        return
+    state.go(lesson=f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
     if step == TO_NEXT and (following := _following(lesson)):
         begin(following.name)
 

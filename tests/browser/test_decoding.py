@@ -1,7 +1,7 @@
 """Decoding: its player is stepped and played, a token is forced, and a beam search is continued from a branch."""
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -46,6 +46,38 @@ def test_steps_by_button_key_and_slider_show_prefix_candidates_and_weights(page,
     expect_step(page, 3)
     page.get_by_role("slider", name="Step", exact=True).fill("5")
     expect(page).to_have_url(re.compile("step=5"))
+
+
+def test_another_page_is_one_step_of_the_history_and_brings_its_values_back(page, address):
+    def go_to(name: str) -> None:
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        wait_until_idle(page)
+
+    page.goto(f"{address}/decoding?step=2")
+    expect_step(page, 2)
+    sentence = page.get_by_label("Sentence to translate")
+    sentence.fill("Where is my cat?")
+    sentence.press("Enter")
+    page.wait_for_url("**text=Where**")
+    wait_until_idle(page)
+    page.get_by_role("slider", name="Step", exact=True).fill("3")
+    page.wait_for_url("**step=3")
+    left = page.url
+    go_to("What if")
+    assert "step=" not in page.url and "text=Where" in page.url
+    go_to("Decoding")
+    page.wait_for_url(lambda url: sorted(urlsplit(url).query.split("&")) == sorted(urlsplit(left).query.split("&")))
+    go_back(page)
+    page.wait_for_url("**/what_if?text=Where*")
+    go_back(page)
+    expect(page).to_have_url(left)
+    go_back(page)
+    expect(page).not_to_have_url(re.compile("step="))
+    expect(sentence).to_have_value("Where is my cat?")
+    go_back(page)
+    expect_step(page, 2)
+    expect(sentence).to_have_value(SENTENCE)
 
 
 def test_it_plays_once_on_arrival_and_rests_at_the_hardest_step(visitor, address, trace):

@@ -14,17 +14,32 @@ const state = (globalThis[KEY] ??= listening({
   pending: new Set(),
   reported: undefined, // the address when a report was made that will change it
   timer: undefined, // of a link that is followed after a last report
+  isNew: false, // whether the page has come by the last step of the history, and the reader has done nothing since
 }));
 
 function listening(state) {
   globalThis.addEventListener?.("click", followed, true);
   globalThis.addEventListener?.("popstate", () => location.pathname !== state.path && wait(undefined, AT_MOST.back));
+  globalThis.addEventListener?.("keydown", () => (state.isNew = false), true);
+  if (globalThis.history) joinSteps(state, history.pushState);
   return state;
 }
 
 // Return whether another page was requested and has not come yet.
 export function isLeaving() {
   return performance.now() < state.until && location.pathname !== state.target;
+}
+
+// Make the way to another page one step of the history. The values of that page come before its path, which brings them
+// again, or after it.
+function joinSteps(state, push) {
+  history.pushState = (data, title, address) => {
+    const isSamePage = new URL(address, location.href).pathname === location.pathname;
+    if (isSamePage && state.target && !state.timer && isLeaving()) return;
+    const step = isSamePage && state.isNew ? history.replaceState : push;
+    state.isNew = !isSamePage;
+    step.call(history, data, title, address);
+  };
 }
 
 // Something was received: that is the other page's first sign of life, after a link only once its address is there.
@@ -60,6 +75,7 @@ function wait(path, atMost) {
 }
 
 function followed(event) {
+  state.isNew = false;
   const link = event.target.closest?.("a[href]");
   const elsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
   if (!link || elsewhere || link.target === "_blank" || link.hasAttribute("download")) return;

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from headlight.app import results, url_state
+from headlight.app import results
 from headlight.app.results import TranslationRequest
+from headlight.app.selection import parse_ids
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
@@ -233,7 +234,7 @@ def best_of_beam(run: Run, size: int) -> Answer:
 
 
 def _dotted(ids: Sequence[int]) -> str:
-    """Return token ids as `url_state.token_ids` reads them."""
+    """Return token ids as `parse_ids` reads them."""
     return ".".join(map(str, ids))
 
 
@@ -245,7 +246,7 @@ def longer_translation(run: Run) -> Answer:
     names: prefix (one that does, as an address has it), step (its last token's).
     """
     request = run.greedy
-    forced = url_state.token_ids(run.address.get("prefix", ""))
+    forced = parse_ids(run.address.get("prefix", ""))
     if not run.translator.may_begin_with(forced):
         forced = ()
     free = results.trace(request)

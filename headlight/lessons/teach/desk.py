@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit import config
 from streamlit.url_util import make_url_path
 
-from headlight.app import results, url_state
+from headlight.app import results, state
 from headlight.app.results import TranslationRequest
 from headlight.app.statics import style
 from headlight.app.widgets import is_presented, plain
@@ -39,7 +39,7 @@ from headlight.components.show import class_desk
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
-from ..destination import Destination, go_to, go_to_list
+from ..destination import Destination, go_to
 from ..step_view import StepView
 from .asking import own_question, question_of, subject_of
 from .board import Screen, bars_shown, board, same_before
@@ -63,7 +63,7 @@ MOST_PER_SESSION, MOST_PER_ADDRESS, PERIOD = 10, 30, 3600.0  # classes that may 
 
 def code_in_address() -> str:
     """Return the code of the class in the address, "" without one."""
-    return read_code(url_state.read("class"))
+    return read_code(state.value("class"))
 
 
 def open_for(lesson: str, step: int = 0) -> bool:
@@ -78,8 +78,7 @@ def open_for(lesson: str, step: int = 0) -> bool:
         st.session_state[_REFUSED] = str(error)
         return False
     _secrets()[teacher.code] = teacher.secret
-    url_state.write("class", teacher.code)
-    url_state.write("present", "1")
+    state.go(**{"class": teacher.code, "present": "1"})
     return True
 
 
@@ -115,8 +114,7 @@ def leading(code: str) -> Teacher | None:
 def leave() -> None:
     """Lead no class any more; to be called in a callback. The class goes on, and the browser has its secret."""
     _secrets().pop(code_in_address(), None)
-    url_state.write("class", "")
-    url_state.write("present", "")
+    state.go(**{"class": "", "present": ""})
 
 
 def end(teacher: Teacher) -> None:
@@ -134,7 +132,7 @@ def end(teacher: Teacher) -> None:
 
 def go_on(code: str) -> None:
     """Open the desk of a class whose secret this browser has; to be called in a callback."""
-    url_state.write("class", read_code(code))
+    state.go(**{"class": read_code(code)})
 
 
 def ended_codes() -> list[str]:
@@ -374,6 +372,5 @@ def _lead(destination: Destination) -> None:
 
 
 def _lead_to_summary() -> None:
-    url_state.write("lesson", "")
-    go_to_list({"lessons": CLASS})
+    state.leave_for("lessons", lessons=CLASS, lesson="")
     st.session_state[_MOVES] = True

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import results, state
 from headlight.app.choices import offer_view
 from headlight.app.head_choice import head_in_address, take_head
 from headlight.app.model_queue import fragment
@@ -66,18 +66,16 @@ def read_selection(request: TranslationRequest, trace: Trace) -> Selection:
     """Return the selection of the address. The first head is that of all pages."""
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
     head = head_in_address(shapes, partial(results.default_head, request), averages=True)
-    address = {name: url_state.read(name) for name in ("query", "key")}
-    return Selection.parse({**url_state.in_address("head"), **address}, trace, head)
+    return Selection.parse(state.current().values, trace, head)
 
 
 def read_options() -> dict[str, str]:
     """Return the explorer's other choices as valid texts by name."""
-    address = {name: url_state.read(name) for name in OPTIONS}
+    address = {name: state.value(name) for name in OPTIONS}
     return {name: address[name] if address[name] in values else values[0] for name, values in OPTIONS.items()}
 
 
 def write_choice(choice: Mapping[str, str]) -> None:
     """Put the explorer's choice into the address; to be called in a callback."""
-    for name in (*OPTIONS, "query", "key"):
-        url_state.write(name, choice[name])
-    take_head(*(head for each in choice["head"].split("-") if (head := HeadRef.parse(each)) is not None))
+    heads = (head for each in choice["head"].split("-") if (head := HeadRef.parse(each)) is not None)
+    take_head(*heads, **{name: choice[name] for name in (*OPTIONS, "query", "key")})

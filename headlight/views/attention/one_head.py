@@ -55,10 +55,10 @@ def summaries_of(request: TranslationRequest, trace: Trace, atlas: Atlas | None)
     return atlas_content.summaries_of_atlas(atlas, results.alignment(request.checkpoint))
 
 
-def take_address(address: str) -> None:
-    """Choose the head of an address such as "cross.2.1"; to be called in a callback."""
+def take_address(address: str, **changes: str) -> None:
+    """Choose the head of an address such as "cross.2.1", with other changes; to be called in a callback."""
     if (head := HeadRef.parse(address)) is not None:
-        take_head(head)
+        take_head(head, **changes)
 
 
 def atlas_of(request: TranslationRequest) -> Atlas | None:

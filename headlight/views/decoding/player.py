@@ -7,8 +7,8 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from headlight.app import results, url_state
-from headlight.app.choices import numbers
+from headlight.app import results, state
+from headlight.app.choices import numbers, one_of
 from headlight.app.head_choice import choose_head_of, take_head
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, show_translation
@@ -19,7 +19,7 @@ from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 from .content import decoding_facts, decoding_page, hardest_step
-from .prefix import force, forget
+from .prefix import force
 
 
 def show(request: TranslationRequest, row: DeltaGenerator) -> None:
@@ -35,18 +35,17 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
 
     def force_token(step: int, token_id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
-        force(".".join(map(str, (*trace.target_ids[: step - 1], token_id))))
-        _go_to(step)
+        force(".".join(map(str, (*trace.target_ids[: step - 1], token_id))), step=str(step))
 
     step = chosen_step(trace)
     decoding_player(
-        {**shown, "autoplay": not url_state.read("step")},
+        {**shown, "autoplay": not state.value("step")},
         step + 1,
         key="player",
-        on_step=_go_to,
+        on_step=lambda step: state.go(step=str(step)),
         on_head=lambda layer, head: take_head(HeadRef(AttentionKind.CROSS, layer, head)),
         on_take=force_token,
-        on_undo=forget,
+        on_undo=lambda: force(""),
     )
     offer_page(lambda: decoding_page(shown, step + 1, request.checkpoint.name), "decoding.html")
     st.caption(
@@ -57,7 +56,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
 
 def chosen_step(trace: Trace) -> int:
     """Return the step that the address names, counted from 0; the hardest step without one."""
-    text = url_state.read("step")
+    text = state.value("step")
     if not re.fullmatch(r"[0-9]{1,4}", text):
         return hardest_step(trace)
     return min(max(int(text), 1), len(trace.target_ids)) - 1
@@ -65,7 +64,7 @@ def chosen_step(trace: Trace) -> int:
 
 def chosen_rank(request: TranslationRequest) -> int:
     """Return the rank, from 1, of the hypothesis that the address names: of a beam search one of those it found."""
-    rank = url_state.read("hypothesis")
+    rank = state.value("hypothesis")
     return int(rank) if isinstance(request.strategy, Beam) and rank in _ranks(request) else 1
 
 
@@ -84,20 +83,9 @@ def _choose_hypothesis(request: TranslationRequest) -> int:
     if not isinstance(request.strategy, Beam):
         show_translation(request)
         return 1
-    rank, widget = chosen_rank(request), "hypothesis_buttons"
+    rank = chosen_rank(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="stretch"):
             show_translation(replace(request, rank=rank))
-        st.session_state[widget] = str(rank)
-        st.segmented_control(
-            "Hypothesis",
-            _ranks(request),
-            required=True,
-            key=widget,
-            on_change=lambda: url_state.write("hypothesis", st.session_state[widget] or str(rank)),
-        )
+        one_of("Hypothesis", _ranks(request), "hypothesis")
     return rank
-
-
-def _go_to(step: int) -> None:
-    url_state.write("step", str(step))

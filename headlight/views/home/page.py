@@ -1,11 +1,11 @@
 """Home: a translation as lines of attention, the effect of hiding words, and the map of one head."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
-from headlight.app import bar, results, url_state
+from headlight.app import bar, results, state
 from headlight.app.choices import switch
 from headlight.app.navigation import beside_title
 from headlight.app.results import CheckpointFiles, TranslationRequest, replays, what_if
@@ -19,8 +19,6 @@ from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
 
 from .content import Card, cards_of, hiding_facts, learning_facts, lines_facts
 from .map import show_map, show_tokens_of
-
-_DOUBT = "home_doubt"  # in the session: the step, from 1, of a doubtful token that was clicked
 
 
 def show_page(
@@ -64,31 +62,23 @@ def show_page(
 def _show_lines(facts: dict, shown: AttentionMap, layout: str) -> None:
     head = {"layer": shown.layer, "head": shown.head, "rows": shown.row_label}
     with st.container(key="home_lines"):
-        token_lines({"facts": facts, **head, "layout": layout}, "token_lines", _toggle_word, _note_doubt)
-    if step := st.session_state.pop(_DOUBT, ""):
-        st.switch_page("pages/decoding.py", query_params={"step": step})
+        token_lines({"facts": facts, **head, "layout": layout}, "token_lines", _toggle_word, _open_step)
 
 
-def _note_doubt(step: int) -> None:
-    st.session_state[_DOUBT] = str(step + 1)
+def _open_step(step: int) -> None:
+    """Open the page Decoding at the step, from 0, of a doubtful token that was clicked."""
+    state.leave_for("decoding", step=str(step + 1))
 
 
 def _hidden_words(count: int) -> list[int]:
     """Return the numbers, from 0, of the words in the address that are there."""
-    text = url_state.read("hidden")
-    numbers = parse_numbers(text, count)
-    if numbers_address(numbers) != text:
-        _write_hidden(numbers)
-    return list(numbers)
-
-
-def _write_hidden(numbers: Iterable[int]) -> None:
-    url_state.write("hidden", numbers_address(numbers))
+    return list(parse_numbers(state.value("hidden"), count))
 
 
 def _toggle_word(number: int) -> None:
     """Hide a word, or show it again; all of them for the number -1."""
-    _write_hidden(() if number < 0 else sorted(set(_hidden_words(number + 1_000)) ^ {number}))
+    numbers = () if number < 0 else sorted(set(_hidden_words(number + 1_000)) ^ {number})
+    state.go(hidden=numbers_address(numbers))
 
 
 def _show_learning_and_cards(request: TranslationRequest) -> None:

@@ -1,12 +1,13 @@
 """The architecture as a map: the paper's figure for the loaded checkpoint, and the way from each block to its view."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pandas as pd
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import results, state
 from headlight.app.head_choice import take_head
+from headlight.app.parameters import default_of
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_table, plain, show_translation
 from headlight.components.show import architecture_diagram
@@ -33,12 +34,12 @@ def show(request: TranslationRequest) -> None:
     trace = show_translation(request)
     blocks = blocks_of(translator.model)
     by_name = {block.name: block for block in blocks}
-    chosen = by_name.get(url_state.read("block"), by_name[str(url_state.PARAMETERS["block"].default)])
+    chosen = by_name.get(state.value("block"), by_name[default_of("block")])
     config = translator.model.config
     diagram, details = st.columns([11, 10], gap="large")
     with diagram:
         payload = diagram_payload(blocks, config, "source tokens", "target tokens, shifted right")
-        architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
+        architecture_diagram(payload, chosen.name, "diagram", lambda name: state.go(block=name))
     with details:
         text = block_text(chosen.kind, config)
         where = "" if chosen.layer is None else f", {chosen.stack} layer {chosen.layer + 1}"
@@ -71,11 +72,7 @@ def _show_ways(block: Block) -> None:
 
 
 def _offer_view(label: str, view: str, head: HeadRef) -> None:
-    def go() -> None:
-        st.session_state["inside"] = view
-        take_head(head)
-
-    st.button(label, icon=":material/arrow_forward:", on_click=go, type="primary")
+    st.button(label, icon=":material/arrow_forward:", on_click=partial(take_head, head, inside=view), type="primary")
 
 
 def _show_parameters(checkpoint: CheckpointFiles) -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import results, state
 from headlight.app.choices import row_label
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, measures
@@ -66,13 +66,12 @@ def show(request: TranslationRequest) -> None:
 
 def read_chosen() -> tuple[str, ...]:
     """Return the query, key, dimension and step of the address."""
-    return tuple(map(url_state.read, _CHOSEN))
+    return tuple(map(state.value, _CHOSEN))
 
 
 def remember(chosen: tuple[str, ...]) -> None:
     """Write the visitor's query, key, dimension and step into the address."""
-    for name, value in zip(_CHOSEN, chosen, strict=True):
-        url_state.write(name, value)
+    state.go(**dict(zip(_CHOSEN, chosen, strict=True)))
 
 
 def offer_program(block: Block, title: str, name: str) -> None:

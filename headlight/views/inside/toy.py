@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from headlight.app import bar, url_state
+from headlight.app import bar, state
 from headlight.app.choices import numbers as numbers_to
 from headlight.app.choices import one_of, slider
 from headlight.app.finding import Templates
@@ -85,7 +85,7 @@ def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
 
 def _flipped(numbers: ToyNumbers) -> np.ndarray:
     """Return which cells of the mask are flipped, as the address names them; none if it names no such cells."""
-    digits = url_state.read("toy_flipped")
+    digits = state.value("toy_flipped")
     if not re.fullmatch(f"[01]{{{numbers.unmasked.size}}}", digits):
         return np.zeros_like(numbers.unmasked)
     return np.array([digit == "1" for digit in digits]).reshape(numbers.unmasked.shape)
@@ -98,7 +98,7 @@ def _flip(numbers: ToyNumbers, sentence: int) -> Callable[[int, int], None]:
     def flip(query: int, key: int) -> None:
         flipped[sentence, query - 1, key - 1] ^= True
         cells = "".join("1" if cell else "0" for cell in flipped.flatten())
-        url_state.write("toy_flipped", cells if flipped.any() else "")
+        state.go(toy_flipped=cells if flipped.any() else "")
 
     return flip
 
@@ -139,7 +139,7 @@ def _row_names(name: str, rows: int) -> list[str]:
 def _anew() -> None:
     st.session_state.pop(_EDITED, None)
     st.session_state["toy_anew"] = st.session_state.get("toy_anew", 0) + 1
-    url_state.write("toy_flipped", "")
+    state.go(toy_flipped="")
 
 
 def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:

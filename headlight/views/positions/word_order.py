@@ -8,7 +8,7 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results
-from headlight.app.choices import write_line
+from headlight.app.choices import line
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import one_line, plain, show_figure, show_finding
 from transformer.config import Positions
@@ -31,7 +31,7 @@ def show(request: TranslationRequest) -> None:
     with columns[0], st.container(key="first_order"):
         st.markdown(f"The sentence  \n**{one_line(request.text)}**")
     with columns[1]:
-        text = write_line("The same words in another order", "reordered", exchanged(request.text), request.text)
+        text = line("The same words in another order", "reordered", start=exchanged(request.text))
     requests = (request, replace(request, text=text))
     language = loaded.checkpoint.data.get("target_language", "Translation")
     for column, each in zip(columns, requests, strict=True):

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import results, state
 from headlight.app.head_choice import head_in_address
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
@@ -30,7 +30,7 @@ def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> No
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
     head = head_in_address(shapes, partial(results.default_head, request))
     measures = [measure["name"] for measure in payload["measures"]]
-    axes = {axis: url_state.read(axis) for axis in ("x", "y")}
+    axes = {axis: state.value(axis) for axis in ("x", "y")}
     others = [name for name in measures if name not in axes.values()] + measures  # where one is not measured
     chosen = {axis: name if name in measures else others.pop(0) for axis, name in axes.items()}
     chosen["head"] = head.address
@@ -42,6 +42,4 @@ def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> No
 
 
 def _take_choice(chosen: dict[str, str]) -> None:
-    url_state.write("x", chosen["x"])
-    url_state.write("y", chosen["y"])
-    take_address(chosen["head"])
+    take_address(chosen["head"], x=chosen["x"], y=chosen["y"])

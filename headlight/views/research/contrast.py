@@ -5,7 +5,7 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results
-from headlight.app.choices import choose_among, choose_output_token
+from headlight.app.choices import choose_output_token, from_list
 from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_result, show_translation
@@ -30,7 +30,7 @@ def show(request: TranslationRequest) -> None:
             token: f"{shown_token(token)}   {format_probability(probability)}"
             for token, (_, probability) in others.items()
         }
-        other = choose_among("Rather than", shown, "against", next(iter(shown)))
+        other = from_list("Rather than", shown, "against", width=260)
     against, probability = others[other]
     if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
         st.warning(too_many, icon=":material/content_cut:")

@@ -8,12 +8,11 @@ from urllib.parse import quote
 
 import streamlit as st
 
-from headlight.app import url_state
+from headlight.app import state
 from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.statics import style
 from headlight.app.widgets import plain
-from headlight.components.show import SHOWN_VIEW
 
 from . import (
     atlas,
@@ -49,9 +48,8 @@ _KEY, _LONGEST = "research", 40  # the latter in letters, of a name that is no v
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for, without one a tile for each. Raises UserError."""
-    name = url_state.read(_KEY)
+    name = state.value(_KEY)
     name = RENAMED.get(name, name)
-    st.session_state[SHOWN_VIEW] = _KEY, name
     if name in VIEWS:
         _show_ways(list(VIEWS), name)
         VIEWS[name](request)
@@ -92,4 +90,4 @@ def _show_ways(names: list[str], name: str) -> None:
 
 
 def _opener(name: str) -> partial:
-    return partial(url_state.write, _KEY, name)
+    return partial(state.go, **{_KEY: name})

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 import headlight.plots as plots
-from headlight.app import results, url_state
+from headlight.app import results, state
+from headlight.app.choices import from_list
 from headlight.app.head_choice import choose_head_of
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest, what_if
@@ -67,17 +69,8 @@ def _choose_group(parts: ScoreParts) -> StreamPart | None:
     groups = {f"{group.kind}.{(group.layer or 0) + 1}": group for group in dict.fromkeys(written)}
     if not groups:
         return None
-    address = url_state.read("opened")
-    st.session_state["why_opened"] = address if address in groups else ""
-    opened = st.selectbox(
-        "Heads one by one",
-        ["", *groups],
-        format_func=lambda each: each.replace(".", " heads, layer ") if each else "none",
-        key="why_opened",
-        on_change=lambda: url_state.write("opened", st.session_state["why_opened"]),
-        width=220,
-    )
-    return groups.get(opened)
+    labels = {"": "none"} | {name: name.replace(".", " heads, layer ") for name in groups}
+    return groups.get(from_list("Heads one by one", labels, "opened"))
 
 
 def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
@@ -86,7 +79,7 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
     start = content.default_query(trace, head)
     query = _choose(
         "Query",
-        url_state.read("query"),
+        state.value("query"),
         queries,
         range(len(queries)),
         start,
@@ -97,7 +90,7 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
     def cell_of(key: int) -> Cell:
         return Cell(head, query, key, next((each for each in allowed if each != key), None))
 
-    key = _choose("Key", url_state.read("key"), keys, sorted(allowed), allowed[0], cell_of)
+    key = _choose("Key", state.value("key"), keys, sorted(allowed), allowed[0], cell_of)
     runner_up = cell_of(key).against
     if runner_up is None:
         return cell_of(key)
@@ -105,7 +98,7 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
     compared = replace(cell_of(key), against=None)
     against = _choose(
         "Compared with",
-        url_state.read("against_key"),
+        state.value("against_key"),
         keys,
         others,
         runner_up,
@@ -123,23 +116,20 @@ def _choose(
     """
     shown = shown_tokens(tokens)
     numbers = (NOTHING,) if text == NO_KEY else parse_numbers(text, len(tokens))
-    widget = f"why {label}"
-    st.session_state[widget] = numbers[0] if numbers and numbers[0] in places else start
+    chosen = numbers[0] if numbers and numbers[0] in places else start
 
     def name_of(position: int) -> str:
         return "nothing" if position == NOTHING else f"{position + 1} {shown[position]}"
 
-    def take() -> None:
-        _go_to(cell_of(st.session_state[widget]))
-
-    return st.selectbox(label, places, format_func=name_of, key=widget, on_change=take, width=150)
+    bound = state.widget(f"why {label}", chosen, lambda position: _address_of(cell_of(position)))
+    return st.selectbox(label, places, format_func=name_of, width=150, **bound)
 
 
-def _go_to(cell: Cell) -> None:
-    """Choose a cell, in one step of the address; to be called in a callback."""
+def _address_of(cell: Cell) -> dict[str, str]:
+    """Return a cell as an address has it."""
     against = NO_KEY if cell.against is None else str(cell.against + 1)
     cells = {"query": str(cell.query + 1), "key": str(cell.key + 1), "against_key": against}
-    url_state.write_all({"head": cell.head.address, **cells})
+    return {"head": cell.head.address, **cells}
 
 
 def _show_pairs(trace: Trace, parts: ScoreParts) -> None:
@@ -150,7 +140,8 @@ def _show_pairs(trace: Trace, parts: ScoreParts) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for cell in dict.fromkeys(cell for pair in pairs for cell in pair.origins):
             key, label = f"origin_{cell.head.address}_{cell.query}", content.head_label(cell.head)
-            st.button(label, key=key, on_click=_go_to, args=(cell,), icon=":material/arrow_forward:", type="tertiary")
+            go = partial(state.go, **_address_of(cell))
+            st.button(label, key=key, on_click=go, icon=":material/arrow_forward:", type="tertiary")
 
 
 def _show_removal(request: TranslationRequest, parts: ScoreParts) -> None:
@@ -160,16 +151,7 @@ def _show_removal(request: TranslationRequest, parts: ScoreParts) -> None:
         st.caption("No head wrote before this one: the score comes from words and positions alone.")
         return
     labels = {address: content.head_label(head) for address, head in heads.items()}
-    address = url_state.read("removed")
-    st.session_state["why_removed"] = address if address in heads else next(iter(heads))
-    removed = st.selectbox(
-        "Remove the part of",
-        list(heads),
-        format_func=labels.__getitem__,
-        key="why_removed",
-        on_change=lambda: url_state.write("removed", st.session_state["why_removed"]),
-        width=220,
-    )
+    removed = from_list("Remove the part of", labels, "removed")
     cell = parts.head, parts.query, parts.key, parts.against
     run = what_if.score_of_run_without(request, *cell, heads[removed])
     st.markdown(plain(str(content.describe_removal(parts, heads[removed], run))))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from headlight.app import url_state
+from headlight.app import state
 from headlight.app.choices import one_of, slider
 from headlight.app.head_choice import take_head
 from headlight.app.model_queue import fragment
@@ -230,7 +230,7 @@ def start(key: str, *trainings: ToySettings) -> bool:
     for name in started(key):
         jobs.leave(name)
     st.session_state[_STARTED] = names
-    url_state.write(key, ",".join(names))
+    state.go(**{key: ",".join(names)})
     return True
 
 
@@ -242,7 +242,7 @@ def stop(key: str) -> None:
 
 def started(key: str) -> list[str]:
     """Return the names of the view's trainings from the address; empty if none was started."""
-    return [name for name in url_state.read(key).split(",") if name]
+    return [name for name in state.value(key).split(",") if name]
 
 
 def _remember_click(label: str) -> None:

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import results, state
 from headlight.app.choices import from_list
 from headlight.app.finding import Finding
 from headlight.app.head_choice import choose_head, take_head
@@ -104,7 +104,7 @@ def show_replay(
         step,
         following,
         name,
-        on_step=lambda step: url_state.write("snapshot", "" if step == NEWEST else str(step)),
+        on_step=lambda step: state.go(snapshot="" if step == NEWEST else str(step)),
         on_head=lambda layer, head: take_head(HeadRef(kind, layer, head)),
     )
     if not following:
@@ -126,7 +126,7 @@ def _offer_most_changed(focus: Focus, shown: HeadRef) -> None:
 
 def _step_of_address() -> int | None:
     """Return the training step in the address; None where it names none."""
-    text = url_state.read("snapshot")
+    text = state.value("snapshot")
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
@@ -139,8 +139,6 @@ def _offer(name: str, names: list[str]) -> None:
 def _offer_others(name: str, names: list[str]) -> None:
     for other in names:
         if other != name:
-            st.button(f"Show the replay of {plain(other)}", key=f"show_{other}", on_click=_take, args=[other])
-
-
-def _take(name: str) -> None:
-    url_state.write("checkpoint", name)
+            st.button(
+                f"Show the replay of {plain(other)}", key=f"show_{other}", on_click=partial(state.go, checkpoint=other)
+            )

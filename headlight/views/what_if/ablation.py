@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import results, state
 from headlight.app.choices import one_of
 from headlight.app.facts import trace_facts
 from headlight.app.model_queue import part_by_part
@@ -40,7 +40,7 @@ def show(request: TranslationRequest) -> None:
         part_by_part(list(AttentionKind), compute, "Ablating …")  # others may go first between the kinds
         importance = what_if.importance(request, ablation)
         start = importance.default_head().address
-        off = parse_heads(url_state.read("off", start), importance.shapes)
+        off = parse_heads(state.value("off") or start, importance.shapes)
         facts = {"before": trace_facts(trace), "importance": importance_facts(importance)}
         head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start))
     with right:
@@ -52,7 +52,7 @@ def show(request: TranslationRequest) -> None:
 
 
 def _switch(start: str, off: str) -> None:
-    url_state.write("off", off or _NONE, start)
+    state.go(off="" if off == start else off or _NONE)
 
 
 def _change(request: TranslationRequest, ablation: str, off: Sequence[HeadRef]) -> dict:

@@ -8,7 +8,7 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results
-from headlight.app.choices import write_line
+from headlight.app.choices import line
 from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
@@ -27,7 +27,7 @@ TEMPLATES = Templates.beside(__file__)
 def show(request: TranslationRequest) -> None:
     """Show the field, both translations token under token, and how log P adds up. Raises UserError."""
     model = show_translation(request)
-    text = write_line("Your translation", "own_target", what_if.second_best(request), repr(request))
+    text = line("Your translation", "own_target", start=what_if.second_best(request))
     yours = what_if.given_trace(request, text)
     unknown = results.translator(request.checkpoint).tokenizer.unknown_id
     if count := yours.target_ids.count(unknown):

@@ -1,16 +1,16 @@
 """Rewrite attention: other weights for a head, a layer or all heads, and the run with them."""
 
 import re
-from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from headlight.app import url_state
+from headlight.app import state
 from headlight.app.choices import from_list, slider
 from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, what_if
+from headlight.app.selection import parse_numbers
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import translation_table, weight_bars
 from headlight.plots.names import KIND_NAMES
@@ -117,7 +117,7 @@ def show(request: TranslationRequest) -> None:
             forced, after = what_if.same_target_trace(request, change), what_if.changed_trace(request, change)
         marked = key if action in (Action.FORBID, Action.FOCUS) else -1
         payload = bars_payload(head, row, marked, trace, forced)
-        weight_bars(payload, "weight_bars", partial(url_state.write, "rewrite_key"), _take_by_hand)
+        weight_bars(payload, "weight_bars", lambda key: state.go(rewrite_key=key), _take_by_hand)
         st.caption(TEMPLATES.texts[Action(action)])
     with right:
         rewriting = rewriting_facts(*change) if change else None
@@ -134,11 +134,10 @@ def _places(trace: Trace, head: HeadRef) -> tuple[int, int, tuple[float, ...] | 
         label = "Row (source token)" if head.kind == "encoder" else "Step"
         row = slider(label, 1, len(weights), "rewrite_row", start=row + 1) - 1
     keys = row + 1 if is_decoder else weights.shape[1]
-    key = url_state.read_number("rewrite_key", min(key, keys - 1) + 1) - 1
-    return row, min(key, keys - 1), weights_in(url_state.read("rewrite_weights"), keys)
+    key = next(iter(parse_numbers(state.value("rewrite_key"), weights.shape[1])), key)
+    return row, min(key, keys - 1), weights_in(state.value("rewrite_weights"), keys)
 
 
 def _take_by_hand(weights: str) -> None:
     """Write drawn weights into the address, and choose the change by hand."""
-    url_state.write("rewrite_weights", weights)
-    st.session_state["rewrite"] = str(Action.BY_HAND)
+    state.go(rewrite_weights=weights, rewrite=str(Action.BY_HAND))

@@ -64,7 +64,7 @@ def test_a_text_of_another_language_is_noticed_and_led_to_a_checkpoint_that_read
     assert len(links) == 1 and "checkpoint=de-en&amp;text=Ich" in links[0]
     app.text_input(key="text").input(SENTENCE).run()
     assert not app.warning
-    assert list(app.selectbox(key="checkpoint_list").options) == ["deu → German", "English → German"]
+    assert list(app.selectbox(key="checkpoint").options) == ["deu → German", "English → German"]
 
 
 def test_an_empty_field_keeps_the_last_sentence(shipped):
@@ -82,5 +82,5 @@ def test_a_missing_or_damaged_checkpoint_is_reported_and_another_can_be_chosen(t
     weights.write_bytes(weights.read_bytes()[:1000])
     app = open_page()
     assert "damaged" in app.error[0].value
-    app.selectbox(key="checkpoint_list").select("b-whole").run()
+    app.selectbox(key="checkpoint").select("b-whole").run()
     assert not app.exception and not app.error and components(app)

@@ -53,14 +53,14 @@ def test_the_address_chooses_the_token_whose_contributions_are_shown():
     source, prefix = chips("source", 1), chips("prefix", 1)
     assert f"{row[1] * 100:.0f} %" in source and source.count("<li") == width
     assert prefix.count("<li") == 2 and all(f"{share * 100:.0f} %" in prefix for share in row[width : width + 2])
-    app.select_slider(key="step_slider").set_value(3).run()
+    app.select_slider(key="step").set_value(3).run()
     assert app.query_params["step"] == "4" and chips("source", 3)
 
 
 @pytest.mark.parametrize("address", ["attribution", "rollout"])
 def test_attribution_opens_at_the_least_sure_token_also_by_the_address_of_rollout(address):
     app = open_view(address)
-    assert app.select_slider(key="step_slider").value == most_doubtful_step(trace_of("en-de", TEXT))
+    assert app.select_slider(key="step").value == most_doubtful_step(trace_of("en-de", TEXT))
     assert any(trace["xaxis"] == "x5" for trace in specs(app)[0]["data"])
 
 
@@ -96,12 +96,12 @@ def test_a_choice_of_step_and_candidate_goes_into_the_address():
     app, trace = open_view("contrast"), trace_of("en-de", TEXT)
     step, others = most_doubtful_step(trace), trace.candidate_probabilities.copy()
     others[trace.candidate_ids == np.array(trace.target_ids)[:, None]] = 0
-    assert trace.target_tokens[step] not in app.selectbox(key="against_list").options
-    assert step == others.max(axis=1).argmax() == app.select_slider(key="step_slider").value
-    assert app.selectbox(key="against_list").value == trace.candidate_tokens[step][1]
+    assert trace.target_tokens[step] not in app.selectbox(key="against").options
+    assert step == others.max(axis=1).argmax() == app.select_slider(key="step").value
+    assert app.selectbox(key="against").value == trace.candidate_tokens[step][1]
     third = trace.candidate_tokens[step][2]
-    app.selectbox(key="against_list").set_value(third).run()
+    app.selectbox(key="against").set_value(third).run()
     assert app.query_params["against"] == third and f"and not “{shown_token(third)}”" in page_text(app).replace("*", "")
     other = 0 if step else 1
-    app.select_slider(key="step_slider").set_value(other).run()
+    app.select_slider(key="step").set_value(other).run()
     assert app.query_params["step"] == str(other + 1)

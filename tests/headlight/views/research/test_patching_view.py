@@ -14,7 +14,7 @@ def test_the_address_chooses_pair_site_and_cell_and_an_invalid_cell_is_replaced(
     app = view(minimal_pair="gender", patched="cross heads", patched_row="2", patched_column="5")
     assert "Clean: I love my father. → **" in page_text(app)
     assert "With cross-attention layer 2, head 5 from the clean run" in page_text(app)
-    app.select_slider(key="patched_column_slider").set_value(3).run()
+    app.select_slider(key="patched_column").set_value(3).run()
     assert "With cross-attention layer 2, head 4 from the clean run" in page_text(app)
     assert app.query_params["patched_column"] == "4"
     app.selectbox(key="patched").set_value("decoder stream").run()

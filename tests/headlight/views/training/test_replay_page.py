@@ -94,4 +94,4 @@ def test_a_missing_or_damaged_replay_gets_a_message_and_a_new_file_is_read(tmp_p
     app = open_replay(checkpoint="bare")
     assert "no replay of the training of bare" in page_text(app)
     next(button for button in app.button if "recorded" in button.label).click().run()
-    assert app.selectbox(key="checkpoint_list").value == "recorded" and payload(app)["facts"]["steps"]
+    assert app.selectbox(key="checkpoint").value == "recorded" and payload(app)["facts"]["steps"]

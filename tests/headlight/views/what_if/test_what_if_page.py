@@ -81,14 +81,14 @@ def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with
     app = open_own()
     written = loaded("en-de")
     translations = [written.tokenizer.decode(each.ids) for each in written.hypotheses(TEXT, Beam(4))]
-    field = app.text_input(key="own_target_line")
+    field = app.text_input(key="own_target")
     assert field.value == next(each for each in translations if each != trace_of("en-de", TEXT).target_text)
     field.set_value(OWN).run()
     assert app.query_params["own_target"] == OWN
     assert payload(app)["yours"]["target_tokens"] == list(written.trace(TEXT, target=OWN).target_tokens)
     app.text_input(key="text").set_value("She reads a book.").run()
     assert "own_target" not in app.query_params, "it was a translation of another sentence"
-    assert app.text_input(key="own_target_line").value not in (OWN, "")
+    assert app.text_input(key="own_target").value not in (OWN, "")
 
 
 def test_a_translation_without_end_is_cut_at_the_length_limit(monkeypatch):
@@ -107,4 +107,4 @@ def test_a_translation_without_end_is_cut_at_the_length_limit(monkeypatch):
 def test_a_translation_that_cannot_be_read_gets_a_message_and_stays(written, message):
     app = open_own(own_target=written)
     assert not app.error and message in page_text(app)
-    assert app.text_input(key="own_target_line").value == written
+    assert app.text_input(key="own_target").value == written
