@@ -204,7 +204,7 @@ def test_other_scripts_can_build_on_it(page_of_file, trace):
     text, shape, count, begins, tokens = page_of_file.evaluate(
         """async text => {
         await headlight.ready;
-        const trace = await headlight.trace(text, { off: ["cross.2.4"], hidden: [1] });
+        const trace = await headlight.trace(text, { off: ["cross.3.5"], hidden: [1] });
         const begun = await headlight.trace(text, { prefix: [trace.targetIds[0]] });
         return [await headlight.translate(text), trace.cross.shape, trace.cross.weights.length,
             begun.targetIds[0] === trace.targetIds[0], trace.sourceTokens];

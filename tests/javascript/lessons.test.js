@@ -57,7 +57,7 @@ test("stored attempts are restored as far as they are valid", () => {
 
 test("a row of the decoder reaches its own token", () => {
   const diagonal = { shape: [1, 1, 3, 3], weights: Float32Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1) };
-  const rules = { thresholds: { same: 0.5 }, leastRows: 1 }, tokens = ["▁a", "▁b", "▁c"];
+  const rules = { thresholds: { same: 0.5 }, leastRows: 1, offsets: { same: 0 } }, tokens = ["▁a", "▁b", "▁c"];
   const [{ counts, label }] = measureHeads("decoder", diagonal, tokens, tokens, rules);
   assert.deepEqual([counts.same, label], [[2, 2], "same"], "the first row has no choice");
 });

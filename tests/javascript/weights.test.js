@@ -97,9 +97,9 @@ test("of a long text heads are small, and the mean of the chosen ones is whole",
 });
 
 test("another model may have one kind, a causal mask, fewer heads in a layer, and no output tokens", () => {
-  const { id, steps, leastRows, patterns, decoder } = exampleFacts();
+  const { id, steps, leastRows, patternWords, patterns, decoder } = exampleFacts();
   const own = new Attention({
-    id, steps, leastRows, patterns, sentences: 400, alone: true,
+    id, steps, leastRows, patternWords, patterns, sentences: 400, alone: true,
     encoder: decoder, sourceTokens: ["[CLS]", "▁tu", "s"], decoderInputTokens: [],
     causal: { encoder: true }, headsPerLayer: { encoder: [1, 2] }, rowSums: { encoder: [0.4, 1] },
     specials: ["[CLS]"],

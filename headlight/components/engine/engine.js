@@ -69,9 +69,9 @@ export class Engine {
     if (this.own[0].length < size) this.own = this.own.map(() => new Float32Array(size));
   }
 
-  // Begin a sentence: ids with the end of sentence. off: heads such as "cross.2.4" whose result is zero from now on;
-  // hidden: source positions that no head of cross-attention may read. Throws RangeError for a head or a position that
-  // is not there.
+  // Begin a sentence: ids with the end of sentence. off: addresses of heads, "cross.3.5", whose result is zero from
+  // now on; hidden: source positions that no head of cross-attention may read. Throws RangeError for a head or a
+  // position that is not there.
   begin(source, { off = [], hidden = [] } = {}) {
     const { max_length: length } = this.config;
     if (!(source.length > 0 && source.length <= length)) throw new RangeError(`a source has 1 to ${length} ids`);
@@ -88,13 +88,14 @@ export class Engine {
     this.encoded = encoded;
   }
 
-  // The heads whose result is zero: "encoder.0.3" as in Python's "zero:encoder.0.3".
+  // Take addresses of the heads whose result is zero, counted from 1: "encoder.1.4".
   turnOff(heads) {
     const { num_heads } = this.config;
     KINDS.forEach((kind) => this.off[kind].fill(0));
     for (const each of heads) {
-      const [kind, layer, head] = each.split("."), at = layer * num_heads + Number(head);
-      if (!(at < this.off[kind]?.length && head >= 0 && head < num_heads)) throw new RangeError(`no head ${each}`);
+      const [kind, ...numbers] = each.split("."), [layer, head] = numbers.map((number) => number - 1);
+      const at = layer * num_heads + head, isThere = layer >= 0 && head >= 0 && head < num_heads;
+      if (!isThere || !(at < this.off[kind]?.length)) throw new RangeError(`no head ${each}`);
       this.off[kind][at] = 1;
     }
   }

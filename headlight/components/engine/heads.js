@@ -20,13 +20,15 @@ export function partsOf(engine, source, target) {
   return parts;
 }
 
-// Of each head of a part { head: "cross.2.4", losses: [target], turned }: what log P of each target id loses without
-// it, in nats, and whether greedy decoding would leave this translation. Besides `logs`, the log P with all heads.
+// Of each head of a part { kind, layer, head, losses: [target], turned }, counted from 0: what log P of each target id
+// loses without it, in nats, and whether greedy decoding would leave this translation. Besides `logs`, the log P with
+// all heads.
 export function partLosses(engine, source, target, { kind, layer, heads }) {
   const base = withAll(engine, source, target), forced = Number(engine.config.forced_first_token);
   runWithoutEach(engine, base, kind, layer, heads);
   const each = scores(engine, target, heads.length, forced).map(({ logs, turned }, at) => {
-    return { head: `${kind}.${layer}.${heads[at]}`, losses: base.logs.map((own, step) => own - logs[step]), turned };
+    const losses = base.logs.map((whole, step) => whole - logs[step]);
+    return { kind, layer, head: heads[at], losses, turned };
   });
   return { each, logs: base.logs.slice() };
 }

@@ -11,7 +11,8 @@ export class Sharing {
     Object.assign(this, { own, hire, runs: new Map(), under: 0, helper: null });
   }
 
-  // Call each({ head, losses, turned }) for each head; gives log P of each id with all heads. See headlight.js.
+  // Call each({ kind, layer, head, losses, turned }) for each head; gives log P of each id with all heads, see
+  // headlight.js.
   async measure(text, target, each, lane) {
     const run = { lane, isGivenUp: false };
     this.giveUp(lane);

@@ -7,7 +7,7 @@
 //   probabilities: { shape: [snapshots, target], weights }
 //   attention: { shape: [snapshots, layers, heads, queries, keys], weights }, in 65535ths
 //   focus: { shape: [snapshots, layers, heads], weights }, uniform: a number or null
-//   patterns: { "layer.head": one { label, rows, eligible } or null per snapshot }, layer and head from 0
+//   patterns: { "layer.head": one { place, rows, eligible } or null per snapshot }, layer and head from 0
 
 import { KIND_NAMES, grouped, headName, percent } from "../lib/words.js";
 import {

@@ -6,12 +6,15 @@ import numpy as np
 
 from headlight.app.facts import STEPS, pack_facts, pattern_facts, to_steps
 from headlight.components.standalone import Words, standalone
+from headlight.plots.names import PATTERN_WORDS
 from transformer.interpret.attention_maps import CROSS, ENCODER, AttentionMaps, is_special
 from transformer.interpret.head_patterns import LEAST_ROWS, HeadMeasures, Pattern
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 _LARGEST = np.iinfo(np.uint16).max
+# The first token counts as the beginning, be it a word or a part of an image.
+_PATTERN_WORDS = PATTERN_WORDS | {Pattern.BEGINNING: ("the first token", "start")}
 _LOOK_FOR = (
     "Hover over a small map to see it large, choose it to keep it. Hover over a token or a cell for its numbers. Below "
     "the map stand three heads worth a look."
@@ -30,6 +33,7 @@ def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasur
         "decoder_input_tokens": maps.target,
         "target_tokens": maps.outputs,
         "least_rows": LEAST_ROWS,
+        "pattern_words": _PATTERN_WORDS,
         "patterns": {kind: pattern_facts(heads) for kind, heads in measured.items()},
         "alone": maps.maps.keys() == {ENCODER},
         "causal": {kind: maps.is_causal(kind) for kind in maps.maps},

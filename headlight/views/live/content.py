@@ -2,16 +2,24 @@
 
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
+from headlight.plots.names import PATTERN_WORDS
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
 from transformer.corpus import HeadRoles, sparse_tables
 from transformer.exchange import pack, packed_size
-from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
+from transformer.interpret.head_patterns import LEAST_ROWS, OFFSETS, THRESHOLDS
 from transformer.training import TrainingReplay
 
 from .replay import replay_words
 
+# Of head patterns, for lib and live_page/patterns.js.
+RULES = {
+    "thresholds": THRESHOLDS,
+    "leastRows": LEAST_ROWS,
+    "offsets": OFFSETS,
+    "patternWords": PATTERN_WORDS,
+}
 _BESIDE = 550_000  # bytes of a page that are neither weights nor tokens
 
 
@@ -56,7 +64,7 @@ def live_words(
     first = PARAMETERS["text"].default if read in ("English", "") or not probes else probes[0][0]
     return {
         "text": text or first,
-        "rules": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
+        "rules": RULES,
         "options": OPTIONS,
         "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},
         "replay": replay_words(replay, sides, checkpoint.training),

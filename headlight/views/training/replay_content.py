@@ -7,6 +7,7 @@ import numpy as np
 from headlight.app.facts import encode_array
 from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
+from headlight.plots.names import PATTERN_WORDS
 from headlight.plots.tokens import NOTHING
 from transformer.interpret.head_patterns import Focus, measure_focus, measure_head
 from transformer.interpret.trace import blank_masked
@@ -82,7 +83,7 @@ def _pattern(weights: np.ndarray, kind: str, keys: Sequence[str]) -> dict | None
     if measured.label is None:
         return None
     count = measured.counts[measured.label]
-    return {"label": str(measured.label), "rows": count.rows, "eligible": count.eligible}
+    return {"place": PATTERN_WORDS[measured.label][0], "rows": count.rows, "eligible": count.eligible}
 
 
 def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding:
