@@ -1,7 +1,6 @@
 """Names of heads, kinds of attention and norms, in figures and sentences."""
 
 from transformer.config import ModelConfig, NormType
-from transformer.interpret.head_patterns import Pattern
 from transformer.interpret.score_parts import StreamPart
 from transformer.interpret.trace import RowLabel
 from transformer.model.head_ref import HeadRef
@@ -14,18 +13,6 @@ KIND_NAMES = {
     "cross": "Cross-attention",
 }
 ROW_LABELS = {"output token": RowLabel.PREDICTED, "both tokens": RowLabel.BOTH, "input token": RowLabel.FED}
-# The place of a row's largest weight in a head of each pattern, and a word per line for a thumbnail.
-PATTERN_WORDS = {
-    Pattern.PREVIOUS: ("the token before", "prev."),
-    Pattern.SAME: ("the token itself", "same"),
-    Pattern.NEXT: ("the token after", "next"),
-    Pattern.MIRRORED: ("the mirrored place", "mirror"),
-    Pattern.END: ("the end of sentence", "end"),
-    Pattern.BEGINNING: ("the beginning of sentence", "start"),
-    Pattern.PUNCTUATION: ("a punctuation mark", "punct."),
-    Pattern.OUTPUT_ALIGNMENT: ("the matching source word", "aligns"),
-    Pattern.INPUT_ALIGNMENT: ("the input token’s source word", "aligns input"),
-}
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
 
 

@@ -20,7 +20,7 @@ from headlight.views.live.content import live_file
 from headlight.views.live.replay import find_replay, reduced
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
-from transformer.corpus.head_roles import ROLES_FILE, load_roles
+from transformer.corpus.head_roles import find_roles
 from transformer.exchange.int8 import round_weights
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.head_patterns import word_ranges
@@ -46,7 +46,7 @@ def exported() -> dict:
 def file(exported) -> str:
     """The page with everything that it can hold."""
     checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    roles = load_roles(CHECKPOINTS / NAME / ROLES_FILE, checkpoint.model)
+    roles = find_roles(CHECKPOINTS / NAME, checkpoint.model)
     return live_file(checkpoint, NAME, roles, SENTENCE, find_replay(CHECKPOINTS / NAME), exported)
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.traces import made_trace
 
+from headlight.app.facts import PATTERN_WORDS
 from headlight.app.selection import Selection, parse_numbers
-from headlight.plots.names import PATTERN_WORDS, head_name, kind_head_name, sentence_case
+from headlight.plots.names import head_name, kind_head_name, sentence_case
 from headlight.plots.numbers import format_distinct, format_probability, percent, pluralize, signed
 from headlight.views.live.content import RULES
 from headlight.views.research.atlas_content import describe_role
@@ -49,8 +50,8 @@ def several(text: str) -> str:
     ],
 )
 def test_a_helper_writes_the_shared_cases(name, write):
-    for given, expected in CASES[name]:
-        assert write(given) == expected, given
+    for argument, expected in CASES[name]:
+        assert write(argument) == expected, argument
 
 
 @pytest.mark.parametrize("case", CASES["traces"])
@@ -69,7 +70,7 @@ def test_what_follows_from_a_trace(case):
 
 @pytest.mark.parametrize("pattern", Pattern)
 def test_every_pattern_has_its_words_wherever_it_is_named(pattern):
-    place, short = PATTERN_WORDS[pattern]
-    assert place and max(map(len, short.split())) <= 7, "a word per line of a thumbnail"
+    words, short = PATTERN_WORDS[pattern]
+    assert words and max(map(len, short.split())) <= 7, "a word per line of a thumbnail"
     assert pattern in RULES["thresholds"] and pattern in RULES["patternWords"]
-    assert place in describe_role({pattern: Role(9, 9, 10)}, 10).headline
+    assert words in describe_role({pattern: Role(9, 9, 10)}, 10).headline

@@ -27,7 +27,7 @@ export function partLosses(engine, source, target, { kind, layer, heads }) {
   const base = withAll(engine, source, target), forced = Number(engine.config.forced_first_token);
   runWithoutEach(engine, base, kind, layer, heads);
   const each = scores(engine, target, heads.length, forced).map(({ logs, turned }, at) => {
-    const losses = base.logs.map((whole, step) => whole - logs[step]);
+    const losses = base.logs.map((complete, step) => complete - logs[step]);
     return { kind, layer, head: heads[at], losses, turned };
   });
   return { each, logs: base.logs.slice() };

@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 
-from headlight.app.facts import STEPS, pack_facts, pattern_facts, to_steps
+from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
 from headlight.app.selection import Selection
 from headlight.components.standalone import Words, standalone
-from headlight.plots.names import KIND_NAMES, PATTERN_WORDS, ROW_LABELS
+from headlight.plots.names import KIND_NAMES, ROW_LABELS
 from headlight.plots.numbers import percent
 from transformer.arrays import require_index
 from transformer.corpus import HeadRoles, plainest_head

@@ -4,9 +4,8 @@ import zlib
 
 import numpy as np
 
-from headlight.app.facts import STEPS, pack_facts, pattern_facts, to_steps
+from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
 from headlight.components.standalone import Words, standalone
-from headlight.plots.names import PATTERN_WORDS
 from transformer.interpret.attention_maps import CROSS, ENCODER, AttentionMaps, is_special
 from transformer.interpret.head_patterns import LEAST_ROWS, HeadMeasures, Pattern
 from transformer.model.head_ref import HeadRef

@@ -1,8 +1,8 @@
 """The live model in one file: its texts, the same for every sentence, and the page itself."""
 
+from headlight.app.facts import PATTERN_WORDS
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
-from headlight.plots.names import PATTERN_WORDS
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint

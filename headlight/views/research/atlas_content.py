@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from headlight.app.facts import PATTERN_WORDS
 from headlight.app.finding import Finding, Templates
-from headlight.plots.names import KIND_NAMES, PATTERN_WORDS, kind_head_name, sentence_case
+from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from transformer.corpus import AlignmentTable, Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads

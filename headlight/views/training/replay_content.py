@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from headlight.app.facts import encode_array
+from headlight.app.facts import PATTERN_WORDS, encode_array
 from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
-from headlight.plots.names import PATTERN_WORDS
 from headlight.plots.tokens import NOTHING
 from transformer.interpret.head_patterns import Focus, measure_focus, measure_head
 from transformer.interpret.trace import blank_masked

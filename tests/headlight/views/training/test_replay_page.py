@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, fact_array, headlines, open_page, page_text, payload
 
 from headlight.app import results
-from headlight.plots.names import PATTERN_WORDS
+from headlight.app.facts import PATTERN_WORDS
 from headlight.views.training.replay_content import attention_maps, focus_of, output_story, replay_facts
 from transformer.interpret.head_patterns import measure_head
 from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
