@@ -1,7 +1,7 @@
-"""The panel of a visitor's lesson: its step is in the address, attempts are in the session.
+"""Panel of a visitor's lesson. The address has the step, the session has the attempts.
 
-The panel is drawn before the page. Going to a step changes page and address in one: the widgets of the following run
-take the ordered values (`url_state.order`).
+The panel is drawn before the page. A move to another step changes page and address together: the widgets of the next
+run take the values that were ordered for them (`url_state.order`).
 """
 
 import re
@@ -33,7 +33,7 @@ from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE = "lessons"
-OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/finding.css, which components have, too
+OF_FINDINGS = ("findings", "more")  # keys of a veil that are CSS properties of lib/finding.css, not containers
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
@@ -66,14 +66,14 @@ def lesson_named(name: str) -> Lesson | None:
 
 
 def begin(name: str, step: int = 0) -> None:
-    """Begin a lesson at a step, counted from 0; to be called in a callback."""
+    """Begin a lesson at a step, counted from 0. Call it in a callback."""
     go_to(Destination(name, step, begins=True))
 
 
 def start_run() -> None:
-    """Order the values for which the run before opened this page; called once per run, before the bar.
+    """Order the values with which the previous run opened this page. Called once per run, before the bar.
 
-    The order stands until a run of that page ends: an interrupted one has not taken all of it.
+    The order is kept until a run of this page ends, since an interrupted run may not have taken all values.
     """
     url_state.forget_orders()
     page, values, has_begun = st.session_state.get(_ORDER, ("", {}, True))
@@ -89,13 +89,13 @@ def start_run() -> None:
 
 
 def end_run() -> None:
-    """Leave the page to its visitor again."""
+    """Drop the order: from now on the visitor changes the page."""
     url_state.forget_orders()
     st.session_state.pop(_ORDER, None)
 
 
 def _open(page: str, values: Mapping[str, str]) -> None:
-    """End this run and open a page with these values; `start_run` writes them into its address."""
+    """Open a page with these values, which ends this run; `start_run` writes them into the address."""
     st.session_state[_ORDER] = (page, dict(values), False)
     st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
     if page == _page_name():
@@ -103,12 +103,12 @@ def _open(page: str, values: Mapping[str, str]) -> None:
     st.switch_page(f"pages/{page}.py", query_params={})
 
 
-TO_LIST, TO_NEXT = -2, -3  # destinations of the panel's buttons besides a step, as in panel.js: -1 only leaves
+TO_LIST, TO_NEXT = -2, -3  # numbers that panel.js sends in place of a step; -1 leaves the lesson
 _NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "restore"), lambda *_: None)
 
 
 def follow(request: TranslationRequest) -> None:
-    """Open the visitor's destination, or that of the address of a new visit: then this run ends."""
+    """Open the destination that the visitor chose, or that a new visit's address names. Opening one ends this run."""
     destination, address_of_list = take()
     if address_of_list is not None:
         _open(LESSONS_PAGE, address_of_list)
@@ -136,7 +136,7 @@ def follow(request: TranslationRequest) -> None:
 
 
 def _view_at(lesson: Lesson, destination: Destination, request: TranslationRequest) -> StepView:
-    """Return the step of a destination, by the rule of `sentence` where the lesson begins there."""
+    """Return the step of a destination; where the lesson begins, with the sentence that `sentence.walk` chooses."""
     number = min(destination.step, len(lesson.steps) - 1)
     if not destination.begins:
         with suppress(UserError):  # the text cannot be translated: the lesson's own can
@@ -149,9 +149,10 @@ def _view_at(lesson: Lesson, destination: Destination, request: TranslationReque
 
 
 def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
-    """Return a step for the visitor's own sentence, or else for the first of the lesson's that decides it.
+    """Return a step for the visitor's sentence, or for the first of the lesson's sentences that decides its question.
 
-    Where the own one does not, the panel has the reason; the same step again takes the lesson's, the next step the own.
+    Where the visitor's sentence does not decide the question, the panel gives the reason. Opening the step again takes
+    the lesson's sentence; the next step returns to the visitor's, which the session stores meanwhile.
     """
     is_again = _step_in_address() == (lesson, number)
     visitors = request.text if request.text not in all_sentences(lesson) else ""
@@ -167,14 +168,14 @@ def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
 
 
 def _defaults(lesson: Lesson) -> dict[str, str]:
-    """Return the defaults of the address's names to which the lesson's steps give values."""
+    """Return the defaults of all parameters that a step of the lesson sets."""
     names = {name for step in lesson.steps for name in (*step.at, *step.show)} - {"text", "lesson"}
     defaults = {name: PARAMETERS[name].default for name in names}
     return {name: str(value) for name, value in defaults.items() if isinstance(value, (str, int, float))}
 
 
 def _addressed() -> Destination | None:
-    """Return the destination of the address of a visit that begins: its step's page, where it opened another one."""
+    """Return the destination that the address of a new visit names, None where the right page is open already."""
     lesson, step = _step_in_address()
     if lesson is None or (step is not None and st.session_state.get(_BEGUN)):
         return None
@@ -187,7 +188,10 @@ def _addressed() -> Destination | None:
 
 
 def _step_in_address() -> tuple[Lesson | None, int | None]:
-    """Return the lesson in the address and its step, counted from 0, or None."""
+    """Return the lesson in the address and its step, counted from 0; None for each that is missing.
+
+    On the list of lessons it removes the lesson from the address.
+    """
     match = _STEP.fullmatch(url_state.read("lesson"))
     if match and match[2] and _page_name() == LESSONS_PAGE:  # a visitor who opens the list has left the lesson
         url_state.write("lesson", "")
@@ -207,13 +211,13 @@ def _page_name() -> str:
 
 
 def _address() -> dict[str, str]:
-    """Return the values of the page: of its widgets, its address, and the orders of this run."""
+    """Return the page's parameters: values of widgets, replaced by the address's, replaced by those ordered."""
     held = {key: str(st.session_state[key]) for key in PARAMETERS if key in st.session_state}
     return held | url_state.written() | url_state.orders()
 
 
 def show_panel(request: TranslationRequest) -> None:
-    """Show the step of the lesson in the address, or its end; to the teacher of a class the desk."""
+    """Show the step in the address, or the lesson's end; in a class, the teacher's desk."""
     lesson, number = _step_in_address()
     code = desk.code_in_address()
     desk.show_refusal()
@@ -256,7 +260,7 @@ def show_panel(request: TranslationRequest) -> None:
 
 
 def _follow_sentence(view: StepView, *, shown: bool) -> None:
-    """Run again where the sentence has changed on a step: its heads and positions are those of the new sentence."""
+    """Rerun with the heads and positions of a new sentence, where the sentence has changed on the same step."""
     before, st.session_state[_POSED] = st.session_state.get(_POSED, ""), view.key
     step, address = view.step, view.address(shown=shown) or {}
     values = {name: value for name, value in address.items() if value not in (step.at.get(name), step.show.get(name))}
@@ -268,7 +272,7 @@ def _follow_sentence(view: StepView, *, shown: bool) -> None:
 
 
 def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
-    """Return a step for the page; for a sentence that cannot be translated with the reason."""
+    """Return a step for the request's sentence, undecided with the reason where it cannot be translated."""
     try:
         return pose(lesson, number, Run(request, _address()))
     except UserError as error:
@@ -276,7 +280,7 @@ def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) ->
 
 
 def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, number: int | None) -> None:
-    """Show a teacher's desk, with the question of the step in the address where there is one."""
+    """Show the teacher's desk of a class, with the question of the step in the address, if any."""
     if lesson is None or number is None or number >= len(lesson.steps):
         desk.show(code, desk.screen_of(_page_name(), request, None))
         return
@@ -288,9 +292,9 @@ def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, nu
 
 
 def _veil(view: StepView, *, lifted: bool) -> None:
-    """Blur the parts that the step covers and, until the veil is lifted, those that give the answer away.
+    """Blur the containers of `cover`, and those of `veil` until it is lifted.
 
-    The token lines hide lines and numbers alone: the sentence stays readable.
+    Of the token lines only lines and numbers are hidden; the sentence stays readable.
     """
     for key in view.step.cover + (() if lifted else view.step.veil):
         cover = "--answers: hidden" if key == _LINES else "filter: blur(9px)"
@@ -337,7 +341,7 @@ def _score(right: int, questions: int) -> str:
 
 
 def _is_away(view: StepView) -> bool:
-    """Return whether the page is another one than the step's."""
+    """Return whether another page than the step's is open."""
     if url_state.ordered("lesson"):
         return False
     return _page_name() not in _pages_of(view.lesson, view.number)
@@ -351,7 +355,7 @@ def _choose(view: StepView, tried: Try, choice: object) -> None:
     if view.answer and not (tried.right or tried.shown):
         tried.choice = choice
         tried.right = view.answer.is_right(choice)
-        if tried.right and view.answer.kind != Kind.DO:  # what was done on the page is there to be seen
+        if tried.right and view.answer.kind != Kind.DO:  # of an action the figure shows the result already
             _show_figure(view)
 
 
@@ -360,21 +364,22 @@ def _take_hint(view: StepView, tried: Try) -> None:
 
 
 def _show(view: StepView, tried: Try) -> None:
-    """Reveal the answer, and let the figure show it."""
+    """Reveal the answer in the panel and in the figure."""
     tried.shown = tried.shown or not tried.right
     _show_figure(view)
 
 
 def _show_figure(view: StepView) -> None:
-    """Go to the figure that shows the answer, where the step has one."""
+    """Open the figure that shows the answer, if the step has one."""
     if view.step.show or view.step.show_page:
         go_to(Destination(view.lesson.name, view.number, shown=True))
 
 
 def _go(lesson: Lesson, step: int) -> None:
-    """Go to a step, from 1, this one again for its figure; past the last one to the end; or leave, as TO_LIST.
+    """Go to a step, counted from 1, to the lesson's end after the last one, or leave the lesson.
 
-    The end stands beside the last step's figure: only the panel changes.
+    step: a number of panel.js; the number of the current step opens its figure again, TO_LIST the list of lessons,
+    TO_NEXT the next lesson. The end changes the panel alone: the last step's figure stays beside it.
     """
     if 1 <= step <= len(lesson.steps):
         go_to(Destination(lesson.name, step - 1))
@@ -387,7 +392,7 @@ def _go(lesson: Lesson, step: int) -> None:
 
 
 def show_lessons_through(page: str) -> None:
-    """List below a page the lessons through it, unless one is under way."""
+    """Offer the lessons that lead through a page, below it, unless a lesson is open."""
     if page in (HOME, LESSONS_PAGE, "") or _step_in_address()[0]:
         return
     names = {lesson.title: lesson.name for lesson in lessons()[0] if any(step.page == page for step in lesson.steps)}
@@ -396,7 +401,7 @@ def show_lessons_through(page: str) -> None:
 
 
 def _begin_chosen(names: Mapping[str, str]) -> None:
-    """Begin the lesson that was chosen below a page, by the names of the lessons' titles."""
+    """Begin the lesson that was chosen below a page. names: of the lessons by title."""
     title = st.session_state.pop(_THROUGH, None)
     if title in names:
         begin(names[title])
@@ -413,13 +418,13 @@ def show_ways() -> None:
 
 
 def answered(name: str) -> set[int]:
-    """Return the steps of a lesson, counted from 1, that were answered rightly, whatever the sentence."""
+    """Return the steps of a lesson, counted from 1, that were answered correctly for any sentence."""
     steps = (re.match(rf"{re.escape(name)}\.(\d+) ", key) for key, tried in _tries().items() if tried.right)
     return {int(match[1]) for match in steps if match}
 
 
 def _restore(remembered: Mapping[str, object]) -> None:
-    """Take over a browser's memory of earlier visits; attempts of this visit are newer."""
+    """Add the attempts of earlier visits that the browser remembers; attempts of this visit take precedence."""
     st.session_state[_RESTORED] = True
     for key, value in list(remembered.items())[:MOST_TRIES]:
         if len(key) <= MOST_LETTERS and isinstance(value, dict) and _tries().get(key, Try()) == Try():

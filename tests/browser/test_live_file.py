@@ -271,7 +271,7 @@ def expect_at(page: Page, lesson: dict, number: int) -> None:
 
 def choose(page: Page, answer: dict, *, right: bool) -> None:
     """Answer a step rightly, or choose one wrong option."""
-    solution, options = answer["told"], page.locator(".lesson .options button")
+    solution, options = answer["feedback"], page.locator(".lesson .options button")
     names = [name for name, _ in answer["panel"]["options"]]
     if answer["panel"]["kind"] == "number":
         page.get_by_label("Your number").fill(str(round(solution["value"], 4)))
@@ -293,7 +293,7 @@ def test_a_lesson_is_walked_through_to_its_end_for_its_own_sentence(page_of_file
     choose(page, answer_of(page, lesson, 1), right=False)
     expect(feedback).not_to_be_empty()
     page.locator(".lesson .hint").click()
-    expect(page.locator(".lesson .hints li")).to_have_text(answer_of(page, lesson, 1)["told"]["hints"][0])
+    expect(page.locator(".lesson .hints li")).to_have_text(answer_of(page, lesson, 1)["feedback"]["hints"][0])
     for number, step in enumerate(steps, start=1):
         expect_at(page, lesson, number)
         answer, lines = answer_of(page, lesson, number), page.locator("[data-view=home] .component")
@@ -301,9 +301,9 @@ def test_a_lesson_is_walked_through_to_its_end_for_its_own_sentence(page_of_file
         expect(lines).to_have_class(re.compile(r"veiled" if veiled and number > 1 else r"component"))
         if step["judged"]:
             choose(page, answer, right=True)
-            expect(feedback).to_contain_text(answer["told"]["truth"])
+            expect(feedback).to_contain_text(answer["feedback"]["truth"])
             expect(page.locator(f"[data-view={answer['shown']['view']}]")).to_be_visible()
-            for name, value in answer["shown"]["said"].items():
+            for name, value in answer["shown"]["values"].items():
                 expect(page).to_have_url(re.compile(rf"{name}={re.escape(value)}(&|$)"))
         expect(lines).not_to_have_class(re.compile("veiled"))
         page.locator(".lesson .next").click()
@@ -355,5 +355,5 @@ def test_every_view_and_a_question_of_a_lesson_in_firefox(tmp_path, file, export
         count = "return panel.querySelectorAll('.options button').length === arguments[0]"
         window.wait_for(PANEL + count, len(names))
         choice = PANEL + "panel.querySelectorAll('.options button')[arguments[0]].click()"
-        window.evaluate(choice, names.index(answer["told"]["right"][0]))
+        window.evaluate(choice, names.index(answer["feedback"]["right"][0]))
         window.wait_for(PANEL + "return panel.querySelector('.options .right') !== null")

@@ -103,8 +103,8 @@ test("changes turn one sequence into the other and leave a longest common subseq
   for (let number = 0; number < 400; number += 1) {
     const one = digits(number * 7919), other = digits((number % 7) * 104729), changes = changesBetween(one, other);
     assert.equal(one.length - changes.reduce((sum, [from, to]) => sum + to - from, 0), longest(one, other));
-    const back = changes.reduceRight((made, [from, to, start, stop]) => {
-      return made.toSpliced(from, to - from, ...other.slice(start, stop));
+    const back = changes.reduceRight((sequence, [from, to, start, stop]) => {
+      return sequence.toSpliced(from, to - from, ...other.slice(start, stop));
     }, one);
     assert.deepEqual(back, other);
     assert.equal(isSame(one, other), !changes.length);
@@ -125,8 +125,8 @@ const written = (text) => {
   return head && [head.kind, head.layer, head.head];
 };
 const HELPERS = {
-  percent, chance: chanceText, signed: (given) => signed(...given), distinct: (given) => distinct(given),
-  counts: (given) => pluralize(...given), sentences: sentenceCase,
+  percent, chance: chanceText, signed: (argument) => signed(...argument), distinct: (argument) => distinct(argument),
+  counts: (argument) => pluralize(...argument), sentences: sentenceCase,
   headNames: ([layer, head, layers, heads]) => headName({ layer, head }, { layers, heads }),
   kindHeads: ([kind, layer, head]) => kindHeadName({ kind, layer, head }),
   addresses: written, numbers: (text) => parseNumbers(text, 5),
@@ -136,7 +136,7 @@ const HELPERS = {
 
 for (const [name, write] of Object.entries(HELPERS)) {
   test(`a helper writes the cases that it shares with Python: ${name}`, () => {
-    for (const [given, expected] of SHARED[name]) assert.deepEqual(write(given), expected, given);
+    for (const [argument, expected] of SHARED[name]) assert.deepEqual(write(argument), expected, argument);
   });
 }
 

@@ -96,9 +96,9 @@ export function findHeads(attention, name, { label, sort, least }) {
   const limit = limitOf(attention, name, { sort, least });
   const members = everyHead(kind).map((each) => {
     const number = each.layer * kind.heads + each.head;
-    const value = values ? values[number] : null, own = kind.labels[number];
+    const value = values ? values[number] : null, pattern = kind.labels[number];
     const fits = limit === null || (value !== null && (atMost ? value <= limit : value >= limit));
-    return { ...each, value, label: own, fits: fits && (label === "all" || (own ?? "none") === label) };
+    return { ...each, value, label: pattern, fits: fits && (label === "all" || (pattern ?? "none") === label) };
   });
   if (!values) return members;
   const far = atMost ? Infinity : -Infinity, sign = atMost ? 1 : -1;

@@ -61,18 +61,18 @@ function runWithoutEach(engine, { noted, source, fed, read }, kind, layer, heads
     clear(engine, into, copy * mixed.length, mixed.length, head);
   });
   const replaced = { kind, layer, fill };
-  const own = engine.copies(count, fed.length), at = Int32Array.from(own.counts, (_, row) => row);
-  own.counts = at.map((row) => (row % fed.length) + 1);
+  const selfPlan = engine.copies(count, fed.length), at = Int32Array.from(selfPlan.counts, (_, row) => row);
+  selfPlan.counts = at.map((row) => (row % fed.length) + 1);
   heads.forEach((_, copy) => engine.x.set(x, copy * x.length));
   if (kind !== "encoder") {
-    engine.runDecoder({ own, at, read: engine.readMemory(own.rows, null) }, { replaced });
+    engine.runDecoder({ selfPlan, at, read: engine.readMemory(selfPlan.rows, null) }, { replaced });
     return;
   }
   const encoder = engine.copies(count, source), ids = Array.from({ length: count }, () => fed).flat();
   engine.runEncoder(encoder, { replaced });
   engine.embed("decoder", ids, at.map((row) => row % fed.length));
   const slots = ids.map((_, row) => encoder.slots[Math.floor(row / fed.length) * source]);
-  engine.runDecoder({ own, at, read: { ...engine.readMemory(own.rows, null), slots } });
+  engine.runDecoder({ selfPlan, at, read: { ...engine.readMemory(selfPlan.rows, null), slots } });
   engine.memoryKeys.forEach((keys, number) => keys.set(read[number])); // those of all heads are there again
 }
 
