@@ -33,7 +33,7 @@ export function feedbackOn(kind, solution, choice) {
   return of(`${hit} ${choice.length - hit}`);
 }
 
-// The panel's data of an answer { panel, told } after some attempts; `told` is the solution.
+// The panel's data of an answer { panel, feedback } after some attempts.
 export function panelData({ panel: data, feedback: solution }, tried) {
   if (!solution) return { ...data, tried };
   const isOver = tried.right || tried.shown, feedback = feedbackOn(data.kind, solution, tried.choice);
