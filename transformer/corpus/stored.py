@@ -22,7 +22,7 @@ ShortText = Annotated[str, Meta(max_length=1000)]
 
 
 class _Header(msgspec.Struct):
-    version: int
+    version: Annotated[int, Meta(ge=0, lt=1000)]
 
 
 def encode(content: Any) -> bytes:

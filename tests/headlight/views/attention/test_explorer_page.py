@@ -42,7 +42,7 @@ def test_every_weight_that_is_sent_is_the_models_to_four_decimals(trace):
 def test_patterns_and_roles_are_sent_head_by_head(shipped, checkpoints, trace):
     roles = find_roles(checkpoints / "en-de", shipped.model)
     facts, _ = unpack_facts(explorer_blob(trace, roles))
-    assert facts["sentences"] == 400 and unpack_facts(explorer_blob(trace))[0]["sentences"] is None
+    assert facts["sentences"] == roles.sentences > 0 and unpack_facts(explorer_blob(trace))[0]["sentences"] is None
     for kind in KINDS:
         measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
         patterns = facts["patterns"][kind]
