@@ -36,8 +36,8 @@ def ask_engine(folder: Path, models: Mapping[str, tuple[dict, bytes]], runs: Seq
     for name, (header, content) in models.items():
         (folder / f"{name}.json").write_text(json.dumps(header), encoding="utf-8")
         (folder / f"{name}.bin").write_bytes(content)
-    content = [{"model": run.model, "kernel": run.kernel, "asked": run.questions} for run in runs]
-    (folder / "asked.json").write_text(json.dumps(content), encoding="utf-8")  # surrogates as escapes
+    content = [{"model": run.model, "kernel": run.kernel, "questions": run.questions} for run in runs]
+    (folder / "questions.json").write_text(json.dumps(content), encoding="utf-8")  # surrogates as escapes
     node = shutil.which("node")
     if node is None:
         raise FileNotFoundError("node is needed to run the engine.")

@@ -8,7 +8,6 @@ python=${PYTHON:-.venv/bin/python} folder=$1 corpus=$2 scratch=$(mktemp -d)
 shift 2
 headlight() { "$python" -m headlight "$@"; }
 
-headlight heads --checkpoint "$folder" --pairs "$folder/samples.tsv" --out "$folder/heads.json"
 headlight importance --checkpoint "$folder" --pairs "$folder/samples.tsv" --out "$scratch/importance.csv"
 headlight align --checkpoint "$folder" --gold "examples/alignment/$(basename "$folder")" --out "$folder/alignment.json"
 headlight atlas --checkpoint "$folder" --pairs "$corpus" --importance "$scratch/importance.csv" --out "$scratch/atlas"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 from safetensors import safe_open
+from support.atlases import atlas_of
 from support.families import FAMILIES, write_family
 from support.files import hostile_bytes, spoil
 from support.marian import write_model
@@ -22,8 +23,8 @@ from transformer.config import TokenizerConfig
 from transformer.corpus.alignment.gold import GoldSet
 from transformer.corpus.alignment.measure import measure_alignment
 from transformer.corpus.alignment.table import load_alignment, save_alignment, tabulate
-from transformer.corpus.head_roles import load_roles, measure_roles, save_roles
-from transformer.data.batching import make_examples, read_samples
+from transformer.corpus.atlas.atlas import load_atlas, save_atlas
+from transformer.data.batching import read_samples
 from transformer.data.tokenizer import Tokenizer
 from transformer.errors import UserError
 from transformer.exchange.exporting import export_marian
@@ -59,8 +60,7 @@ def write_checkpoint(folder: Path) -> None:
     translator = tiny_translator()
     save_checkpoint(folder, translator.checkpoint)
     write_pairs(folder / "samples.tsv", pairs := make_pairs(30, 3))
-    examples = make_examples(pairs, translator.tokenizer, 20)
-    save_roles(folder / "heads.json", measure_roles(translator.model, translator.tokenizer, examples, "x"))
+    save_atlas(folder / "atlas.json", atlas_of(translator, pairs))
     gold = GoldSet("x", tuple(gold_pair(*pair) for pair in pairs[:4]))
     counts = measure_alignment(translator.model, translator.tokenizer, gold)
     save_alignment(folder / "alignment.json", tabulate(counts))
@@ -81,7 +81,7 @@ def read_checkpoint(folder: Path) -> None:
     attempt(lambda: load_replay(folder / "replay.safetensors"))
     translator = Translator(load_checkpoint(folder))
     assert translator.trace("big red dog.").target_tokens and translator.translate(["red cat."], beam=3)
-    attempt(lambda: load_roles(folder / "heads.json", translator.model))
+    attempt(lambda: load_atlas(folder / "atlas.json", translator.model))
     attempt(lambda: load_alignment(folder / "alignment.json", translator.model))
     attempt(lambda: read_samples(folder, translator.tokenizer, translator.model.config.max_length))
     if refused:

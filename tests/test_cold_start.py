@@ -13,6 +13,7 @@ from headlight.app import main
 HEAVY = ("tensorboard", "torch.utils.tensorboard", "torch._dynamo", "torch.utils.flop_counter")
 TRAINING = {f"transformer.training.{name}" for name in ("trainer", "updates", "loader", "monitoring", "state")}
 CORPUS = {f"transformer.corpus.{name}" for name in ("executors", "measure", "atlas.drawing", "alignment.measure")}
+MODULES_OF_HOME, LINES_OF_HOME = 170, 24_600
 COMMANDS_ONLY = TRAINING | CORPUS | {"transformer.model.distributed"}
 
 
@@ -67,6 +68,18 @@ def test_no_view_imports_what_trains_models_or_measures_corpora():
 def test_a_start_imports_only_the_rooms_that_it_needs(code, needed, excluded):
     seen = imported_by(code)
     assert needed in seen and of_packages(seen, *excluded) == []
+
+
+def test_home_imports_few_of_our_modules():
+    """All that a first visit reads, with the server's part: bars for the number of modules and for their lines."""
+    code = (
+        "import app, headlight.app.main, headlight.views.home.page\n"
+        "from headlight.lessons import end_run, first_lesson, follow, show_panel, show_ways, start_run\n"
+    )
+    seen = imported_by(code)
+    ours = [path for name, path in modules().items() if name in seen]
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in ours)
+    assert 100 < len(ours) <= MODULES_OF_HOME and lines <= LINES_OF_HOME, f"{len(ours)} modules of {lines} lines"
 
 
 def test_the_engine_imports_heavy_modules_only_in_functions():

@@ -107,23 +107,6 @@ def object_bytes(content: dict) -> bytes:
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-@contextlib.contextmanager
-def reading_json(path: Path, version: int, most: int = MOST_DESCRIPTION) -> Iterator[dict]:
-    """Read what `save_json` wrote, at most so many bytes; whatever is wrong with it, found here or in the block, is a
-    CheckpointError.
-    """
-    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError, IndexError):
-        content = parse_json(read_regular(path, most))
-        if content["version"] != version:
-            raise ValueError(f"version {content['version']}")
-        yield content
-
-
-def save_json(path: Path, version: int, content: dict) -> None:
-    """Write an object with its version, short, in one piece; raises OSError when it cannot be written."""
-    write_atomically(path, json.dumps({"version": version, **content}, separators=(",", ":")).encode())
-
-
 def stored_name(name: str) -> str:
     """Return a parameter's name in files: the output projection's is its first, so every version reads every file."""
     return name.replace("output_projection.", "generator.")

@@ -97,27 +97,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ValueError("it is nested too deep") from None
 
 
-def whole_number(value: object, least: int = 0) -> int:
-    """Return a count read from a file; raises ValueError for anything else."""
-    if type(value) is not int or not least <= value < 2**53:
-        raise ValueError(f"a count of {value}")
-    return value
-
-
-def number(value: object, least: float, most: float) -> float:
-    """Return a number read from a file; raises ValueError for anything else, or one not from `least` to `most`."""
-    if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
-        raise ValueError(f"a number {value!r:.50} not from {least} to {most}")
-    return float(value)  # type: ignore[arg-type]
-
-
-def short_text(value: object) -> str:
-    """Return a text read from a file; raises ValueError for anything else, or more than 1,000 characters."""
-    if not isinstance(value, str) or len(value) > 1000:
-        raise ValueError(f"no short text: {value!r:.50}")
-    return value
-
-
 def _is_encodable(text: str) -> bool:
     try:
         return bool(text.encode())

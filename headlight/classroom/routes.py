@@ -189,7 +189,7 @@ class Desk:
         participant = self._admitted(classroom, number, address)
         answer = Answer(round=current.number, participant=participant, choice=choice, at=self.store.now())
         self._let_pass(self.store.answer(classroom.code, answer))
-        return JSONResponse({"kept": choice}, headers=_NO_STORE)
+        return JSONResponse({"choice": choice}, headers=_NO_STORE)
 
     def _admitted(self, classroom: Classroom, number: str, address: str) -> str:
         """Return a participant's hashed number once they are in. Raises Refusal."""
@@ -246,7 +246,7 @@ def state_of(
     elif classroom.phase == Phase.REVEALED and tally is not None:
         truth = current.truth
         state |= {"counts": tally.counts, "n": tally.answered, "right": truth.right, "near": tally.right}
-        state |= {"said": truth.feedback_on(question, choice), "try": bool(truth.link)}
+        state |= {"feedback": truth.feedback_on(question, choice), "try": bool(truth.link)}
     return _fitted(state)
 
 
@@ -256,7 +256,7 @@ def _as_sent(question: Question, choice: str) -> object:
     return float(choice) if question.kind == Kind.NUMBER else chosen[0] if question.kind == Kind.ONE else chosen
 
 
-_TEXTS = ("text", "about", "said")  # of a state, which may be cut
+_TEXTS = ("text", "about", "feedback")  # of a state, which may be cut
 
 
 def _fitted(state: dict[str, object]) -> dict[str, object]:

@@ -8,7 +8,7 @@ const here = `${$("door").action}/${code}`;
 const name = `headlight-class-${code}`;
 
 let held = { v: 0 }; // the state as it was last sent
-let wanted; // a choice that the server has not acknowledged
+let pending; // a choice that the server has not acknowledged
 let late = false; // the last one came after the end of its round
 let polling, sending; // AbortControllers of requests on their way
 let pollTimer, sendTimer;
@@ -82,8 +82,8 @@ async function poll() {
 function take(state) {
   const same = state.round === held.round && state.round !== undefined;
   if (!same || state.phase !== "asking") {
-    late = same && (late || (wanted !== undefined && String(wanted) !== String(state.yours)));
-    wanted = undefined;
+    late = same && (late || (pending !== undefined && String(pending) !== String(state.yours)));
+    pending = undefined;
     if (sending) giveUp(sending);
   }
   held = same ? { ...held, ...state } : state;
@@ -93,7 +93,7 @@ function take(state) {
 function leave(error) {
   clearTimeout(pollTimer);
   clearTimeout(sendTimer);
-  polling = wanted = undefined;
+  polling = pending = undefined;
   document.body.dataset.code = "";
   $("room").hidden = true;
   $("door").hidden = false;
@@ -102,15 +102,15 @@ function leave(error) {
 
 function choose(choice) {
   if (held.phase !== "asking") return;
-  wanted = choice;
+  pending = choice;
   show();
   send();
 }
 
 async function send() {
   clearTimeout(sendTimer);
-  if (sending || wanted === undefined) return;
-  const choice = wanted, round = held.round;
+  if (sending || pending === undefined) return;
+  const choice = pending, round = held.round;
   sending = new AbortController();
   let again = SEEN;
   try {
@@ -118,7 +118,7 @@ async function send() {
     if (status === 429) again = SEEN / 2; // one answer a second
     else if (round === held.round) {
       if (status === 200) held.yours = choice;
-      if (wanted === choice || status !== 200) wanted = undefined;
+      if (pending === choice || status !== 200) pending = undefined;
       late = status === 409;
       if (status === 404 || status === 410 || status === 403) leave(error);
       else if (late) poll();
@@ -127,11 +127,11 @@ async function send() {
   sending = undefined;
   if (!document.body.dataset.code) return; // left
   show();
-  if (wanted !== undefined) sendTimer = setTimeout(send, again);
+  if (pending !== undefined) sendTimer = setTimeout(send, again);
 }
 
 // A choice in words, as the end of a sentence.
-function said(choice) {
+function choiceText(choice) {
   if (held.kind === "number") return `${choice}.`;
   const words = [choice].flat().map((index) => held.options[index]).join(", ") || "none of them";
   return /[.!?…]”?$/.test(words) ? words : `${words}.`;
@@ -140,27 +140,27 @@ function said(choice) {
 function status() {
   const { phase, kind, yours } = held;
   if (phase === "lobby") return "You are in. Look at the wall.";
-  if (phase === "revealed") return held.said;
+  if (phase === "revealed") return held.feedback;
   if (phase === "closed") {
-    const mine = late ? "Your answer came too late." : yours === null ? "" : `You said: ${said(yours)}`;
+    const mine = late ? "Your answer came too late." : yours === null ? "" : `You said: ${choiceText(yours)}`;
     return ["Closed.", mine, "Look at the wall."].filter(Boolean).join(" ");
   }
-  if (wanted !== undefined) return `Sending … ${said(wanted)}`;
+  if (pending !== undefined) return `Sending … ${choiceText(pending)}`;
   if (yours === null) return { one: "Tap your answer.", several: "Tap all that are right." }[kind] ?? "";
-  return `Sent: ${said(yours)} You can still change it.`;
+  return `Sent: ${choiceText(yours)} You can still change it.`;
 }
 
 function element(tag, text, ...classes) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  made.classList.add(...classes);
-  return made;
+  const node = document.createElement(tag);
+  node.textContent = text;
+  node.classList.add(...classes);
+  return node;
 }
 
 function show(isNew) {
   const { phase, kind, options = [] } = held;
   const asking = phase === "asking", revealed = phase === "revealed";
-  const mine = wanted ?? held.yours ?? [];
+  const mine = pending ?? held.yours ?? [];
   $("door").hidden = true;
   $("room").hidden = false;
   $("error").textContent = "";
@@ -188,7 +188,7 @@ function show(isNew) {
 }
 
 function toggled(index) {
-  const chosen = wanted ?? held.yours ?? [];
+  const chosen = pending ?? held.yours ?? [];
   return chosen.includes(index) ? chosen.filter((each) => each !== index) : [...chosen, index].sort();
 }
 

@@ -57,7 +57,7 @@ def attention_steps(
     # The browser's own choice is not sent back: an equal message is sent by its hash, without the matrices. With a new
     # turn the browser takes the choice.
     if key not in st.session_state or (held.get("block"), held.get("known")) != (block, chosen):
-        held = {"block": block, "given": chosen, "known": chosen, "turn": held["turn"] + 1}
+        held = {"block": block, "sent": chosen, "known": chosen, "turn": held["turn"] + 1}
         st.session_state[name] = held
 
     def choose(choice: list[str]) -> None:
@@ -70,7 +70,7 @@ def attention_steps(
         if on_mask:
             on_mask(int(query), int(key))
 
-    data = {"facts": facts, "chosen": list(held["given"]), "turn": held["turn"], "editable": on_mask is not None}
+    data = {"facts": facts, "chosen": list(held["sent"]), "turn": held["turn"], "editable": on_mask is not None}
     _show("attention_steps/steps", data, key, choice=choose, mask=mask)
 
 

@@ -52,7 +52,7 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
         write_rounded(checkpoint, copy)
         exported = [_lesson(lesson, CheckpointFiles.now(copy)) for lesson in lessons]
     seeds = {
-        answer[moment]["said"].get(_EXAMPLE)
+        answer[moment]["values"].get(_EXAMPLE)
         for lesson in exported
         for step in lesson["steps"]
         for answer in step["answers"].values()
@@ -113,7 +113,7 @@ def _answer(view: StepView) -> dict:
         panel |= {"kind": "", "undecided": _UNJUDGED}
     return {
         "panel": {name: value for name, value in panel.items() if name != "tried"},
-        "told": feedback,
+        "feedback": feedback,
         "at": _destination(step.page, view.address() or {}),
         "shown": _destination(step.show_page or step.page, _when_shown(view).address(shown=True) or {}),
     }
@@ -128,7 +128,7 @@ def _feedback(view: StepView) -> dict:
         "value": answer.value,
         "margin": answer.margin,
         "hints": view.hints(),
-        "said": _feedback_by_choice(view, answer),
+        "choices": _feedback_by_choice(view, answer),
         "truth": _truth_when_done(view) if answer.kind == Kind.DO else view.feedback(None),
     }
 
@@ -170,4 +170,4 @@ def _destination(page: str, address: Mapping[str, str]) -> dict:
     values = {key: value for key, value in address.items() if key != page or key != name}
     if "head" in address and (view in ("home", "attention") or missing):
         view, values = "attention", {key: values[key] for key in ("head", "query", "key", *OPTIONS) if key in values}
-    return {"view": view, "said": values, "missing": missing}
+    return {"view": view, "values": values, "missing": missing}

@@ -1,4 +1,4 @@
-"""The panel of a visitor's lesson: its step is in the address, attempts are in the session.
+"""Panel of a visitor's lesson. The address has the step, the session has the attempts.
 
 The panel is drawn before the page. Going to a step changes page and address in one (`state.open_page`).
 """
@@ -65,7 +65,7 @@ def lesson_named(name: str) -> Lesson | None:
 
 
 def begin(name: str, step: int = 0) -> None:
-    """Begin a lesson at a step, counted from 0; to be called in a callback."""
+    """Begin a lesson at a step, counted from 0. Call it in a callback."""
     go_to(Destination(name, step, begins=True))
 
 
@@ -75,7 +75,7 @@ def _open(page: str, values: Mapping[str, str]) -> None:
     state.open_page(page, **values)
 
 
-TO_LIST, TO_NEXT = -2, -3  # destinations of the panel's buttons besides a step, as in panel.js: -1 only leaves
+TO_LIST, TO_NEXT = -2, -3  # numbers that panel.js sends in place of a step; -1 leaves the lesson
 _NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "restore"), lambda *_: None)
 
 
@@ -105,7 +105,7 @@ def follow(request: TranslationRequest) -> None:
 
 
 def _view_at(lesson: Lesson, destination: Destination, request: TranslationRequest) -> StepView:
-    """Return the step of a destination, by the rule of `sentence` where the lesson begins there."""
+    """Return the step of a destination; where the lesson begins, with the sentence that `sentence.walk` chooses."""
     number = min(destination.step, len(lesson.steps) - 1)
     if not destination.begins:
         with suppress(UserError):  # the text cannot be translated: the lesson's own can
@@ -118,9 +118,10 @@ def _view_at(lesson: Lesson, destination: Destination, request: TranslationReque
 
 
 def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
-    """Return a step for the visitor's own sentence, or else for the first of the lesson's that decides it.
+    """Return a step for the visitor's sentence, or for the first of the lesson's sentences that decides its question.
 
-    Where the own one does not, the panel has the reason; the same step again takes the lesson's, the next step the own.
+    Where the visitor's sentence does not decide the question, the panel gives the reason. Opening the step again takes
+    the lesson's sentence; the next step returns to the visitor's, which the session stores meanwhile.
     """
     is_again = _step_in_address() == (lesson, number)
     visitors = request.text if request.text not in all_sentences(lesson) else ""
@@ -136,14 +137,14 @@ def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
 
 
 def _defaults(lesson: Lesson) -> dict[str, str]:
-    """Return the defaults of the address's names to which the lesson's steps give values."""
+    """Return the defaults of all parameters that a step of the lesson sets."""
     names = {name for step in lesson.steps for name in (*step.at, *step.show)} - {"text", "lesson"}
     defaults = {name: PARAMETERS[name].default for name in names}
     return {name: str(value) for name, value in defaults.items() if isinstance(value, (str, int, float))}
 
 
 def _addressed() -> Destination | None:
-    """Return the destination of the address of a visit that begins: its step's page, where it opened another one."""
+    """Return the destination that the address of a new visit names, None where the right page is open already."""
     lesson, step = _step_in_address()
     if lesson is None or (step is not None and st.session_state.get(_BEGUN)):
         return None
@@ -181,7 +182,7 @@ def _address() -> dict[str, str]:
 
 
 def show_panel(request: TranslationRequest) -> None:
-    """Show the step of the lesson in the address, or its end; to the teacher of a class the desk."""
+    """Show the step in the address, or the lesson's end; in a class, the teacher's desk."""
     lesson, number = _step_in_address()
     code = desk.code_in_address()
     desk.show_refusal()
@@ -224,7 +225,7 @@ def show_panel(request: TranslationRequest) -> None:
 
 
 def _follow_sentence(view: StepView, *, shown: bool) -> None:
-    """Run again where the sentence has changed on a step: its heads and positions are those of the new sentence."""
+    """Rerun with the heads and positions of a new sentence, where the sentence has changed on the same step."""
     before, st.session_state[_POSED] = st.session_state.get(_POSED, ""), view.key
     step, address = view.step, view.address(shown=shown) or {}
     values = {name: value for name, value in address.items() if value not in (step.at.get(name), step.show.get(name))}
@@ -235,7 +236,7 @@ def _follow_sentence(view: StepView, *, shown: bool) -> None:
 
 
 def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
-    """Return a step for the page; for a sentence that cannot be translated with the reason."""
+    """Return a step for the request's sentence, undecided with the reason where it cannot be translated."""
     try:
         return pose(lesson, number, Run(request, _address()))
     except UserError as error:
@@ -243,7 +244,7 @@ def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) ->
 
 
 def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, number: int | None) -> None:
-    """Show a teacher's desk, with the question of the step in the address where there is one."""
+    """Show the teacher's desk of a class, with the question of the step in the address, if any."""
     if lesson is None or number is None or number >= len(lesson.steps):
         desk.show(code, desk.screen_of(_page_name(), request, None))
         return
@@ -255,7 +256,10 @@ def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, nu
 
 
 def _veil(view: StepView, *, lifted: bool) -> None:
-    """Blur the parts that the step covers and, until the veil is lifted, those that give the answer away."""
+    """Blur the containers of `cover`, and those of `veil` until it is lifted.
+
+    Of the token lines only lines and numbers are hidden; the sentence stays readable.
+    """
     for key in view.step.cover + (() if lifted else view.step.veil):
         blur = f".st-key-{key} {{ filter: blur(9px); pointer-events: none; user-select: none; }}"
         style = f"html {{ {OF_FINDINGS[key]}; }}" if key in OF_FINDINGS else blur
@@ -311,7 +315,7 @@ def _choose(view: StepView, tried: Try, choice: object) -> None:
     if view.answer and not (tried.right or tried.shown):
         tried.choice = choice
         tried.right = view.answer.is_right(choice)
-        if tried.right and view.answer.kind != Kind.DO:  # what was done on the page is there to be seen
+        if tried.right and view.answer.kind != Kind.DO:  # of an action the figure shows the result already
             _show_figure(view)
 
 
@@ -320,21 +324,22 @@ def _take_hint(view: StepView, tried: Try) -> None:
 
 
 def _show(view: StepView, tried: Try) -> None:
-    """Reveal the answer, and let the figure show it."""
+    """Reveal the answer in the panel and in the figure."""
     tried.shown = tried.shown or not tried.right
     _show_figure(view)
 
 
 def _show_figure(view: StepView) -> None:
-    """Go to the figure that shows the answer, where the step has one."""
+    """Open the figure that shows the answer, if the step has one."""
     if view.step.show or view.step.show_page:
         go_to(Destination(view.lesson.name, view.number, shown=True))
 
 
 def _go(lesson: Lesson, step: int) -> None:
-    """Go to a step, from 1, this one again for its figure; past the last one to the end; or leave, as TO_LIST.
+    """Go to a step, counted from 1, to the lesson's end after the last one, or leave the lesson.
 
-    The end stands beside the last step's figure: only the panel changes.
+    step: a number of panel.js; the number of the current step opens its figure again, TO_LIST the list of lessons,
+    TO_NEXT the next lesson. The end changes the panel alone: the last step's figure stays beside it.
     """
     if 1 <= step <= len(lesson.steps):
         go_to(Destination(lesson.name, step - 1))
@@ -348,7 +353,7 @@ def _go(lesson: Lesson, step: int) -> None:
 
 
 def show_lessons_through(page: str) -> None:
-    """List below a page the lessons through it, unless one is under way."""
+    """Offer the lessons that lead through a page, below it, unless a lesson is open."""
     if page in (HOME, LESSONS_PAGE, "") or _step_in_address()[0]:
         return
     names = {lesson.title: lesson.name for lesson in lessons()[0] if any(step.page == page for step in lesson.steps)}
@@ -357,7 +362,7 @@ def show_lessons_through(page: str) -> None:
 
 
 def _begin_chosen(names: Mapping[str, str]) -> None:
-    """Begin the lesson that was chosen below a page, by the names of the lessons' titles."""
+    """Begin the lesson that was chosen below a page. names: of the lessons by title."""
     title = st.session_state.pop(_THROUGH, None)
     if title in names:
         begin(names[title])
@@ -374,13 +379,13 @@ def show_ways() -> None:
 
 
 def answered(name: str) -> set[int]:
-    """Return the steps of a lesson, counted from 1, that were answered rightly, whatever the sentence."""
+    """Return the steps of a lesson, counted from 1, that were answered correctly for any sentence."""
     steps = (re.match(rf"{re.escape(name)}\.(\d+) ", key) for key, tried in _tries().items() if tried.right)
     return {int(match[1]) for match in steps if match}
 
 
 def _restore(remembered: Mapping[str, object]) -> None:
-    """Take over a browser's memory of earlier visits; attempts of this visit are newer."""
+    """Add the attempts of earlier visits that the browser remembers; attempts of this visit take precedence."""
     st.session_state[_RESTORED] = True
     for key, value in list(remembered.items())[:MOST_TRIES]:
         if len(key) <= MOST_LETTERS and isinstance(value, dict) and _tries().get(key, Try()) == Try():

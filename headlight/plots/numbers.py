@@ -1,5 +1,7 @@
 """Numbers as text, in figures and sentences."""
 
+import math
+
 import numpy as np
 
 LEAST_SHOWN = 0.005  # nats, or a share: two digits do not show less
@@ -50,7 +52,7 @@ def percent(share: float) -> str:
         return "under 1 %"
     if 0.995 <= share < 1:
         return "over 99 %"
-    return f"{share * 100:.0f} %"
+    return f"{math.floor(float(share) * 100 + 0.5)} %"  # halves go up, as in JavaScript
 
 
 def format_probability(probability: float) -> str:

@@ -12,7 +12,7 @@ from headlight.components.bundle import FOLDER
 
 EVIL = "<img src=x onerror=window.hurt=1>"
 TEXT = "I think that he has never read this book."
-DESK = {"code": "ABCDE", "asks": True, "said": "", "turn": 0, "page": "home"}
+DESK = {"code": "ABCDE", "asks": True, "notice": "", "turn": 0, "page": "home"}
 # Each component's entry with the address of a page that shows it, or with data.
 COMPONENTS: dict[str, str | dict] = {
     "architecture_diagram/diagram": "/inside?inside=architecture",

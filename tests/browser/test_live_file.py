@@ -20,7 +20,7 @@ from headlight.views.live.content import live_file
 from headlight.views.live.replay import find_replay, reduced
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
-from transformer.corpus.head_roles import ROLES_FILE, load_roles
+from transformer.corpus.head_roles import find_roles
 from transformer.exchange.int8 import round_weights
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.head_patterns import word_ranges
@@ -46,7 +46,7 @@ def exported() -> dict:
 def file(exported) -> str:
     """The page with everything that it can hold."""
     checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    roles = load_roles(CHECKPOINTS / NAME / ROLES_FILE, checkpoint.model)
+    roles = find_roles(CHECKPOINTS / NAME, checkpoint.model)
     return live_file(checkpoint, NAME, roles, SENTENCE, find_replay(CHECKPOINTS / NAME), exported)
 
 
@@ -208,7 +208,7 @@ def test_other_scripts_can_build_on_it(page_of_file, trace):
     text, shape, count, begins, tokens = page_of_file.evaluate(
         """async text => {
         await headlight.ready;
-        const trace = await headlight.trace(text, { off: ["cross.2.4"], hidden: [1] });
+        const trace = await headlight.trace(text, { off: ["cross.3.5"], hidden: [1] });
         const begun = await headlight.trace(text, { prefix: [trace.targetIds[0]] });
         return [await headlight.translate(text), trace.cross.shape, trace.cross.weights.length,
             begun.targetIds[0] === trace.targetIds[0], trace.sourceTokens];
@@ -275,7 +275,7 @@ def expect_at(page: Page, lesson: dict, number: int) -> None:
 
 def choose(page: Page, answer: dict, *, right: bool) -> None:
     """Answer a step rightly, or choose one wrong option."""
-    solution, options = answer["told"], page.locator(".lesson .options button")
+    solution, options = answer["feedback"], page.locator(".lesson .options button")
     names = [name for name, _ in answer["panel"]["options"]]
     if answer["panel"]["kind"] == "number":
         page.get_by_label("Your number").fill(str(round(solution["value"], 4)))
@@ -297,7 +297,7 @@ def test_a_lesson_is_walked_through_to_its_end_for_its_own_sentence(page_of_file
     choose(page, answer_of(page, lesson, 1), right=False)
     expect(feedback).not_to_be_empty()
     page.locator(".lesson .hint").click()
-    expect(page.locator(".lesson .hints li")).to_have_text(answer_of(page, lesson, 1)["told"]["hints"][0])
+    expect(page.locator(".lesson .hints li")).to_have_text(answer_of(page, lesson, 1)["feedback"]["hints"][0])
     for number, step in enumerate(steps, start=1):
         expect_at(page, lesson, number)
         answer, lines = answer_of(page, lesson, number), page.locator("[data-view=home] .component")
@@ -306,9 +306,9 @@ def test_a_lesson_is_walked_through_to_its_end_for_its_own_sentence(page_of_file
             expect(lines).to_have_css("--answers", "hidden" if covered or veiled else "")
         if step["judged"]:
             choose(page, answer, right=True)
-            expect(feedback).to_contain_text(answer["told"]["truth"])
+            expect(feedback).to_contain_text(answer["feedback"]["truth"])
             expect(page.locator(f"[data-view={answer['shown']['view']}]")).to_be_visible()
-            for name, value in answer["shown"]["said"].items():
+            for name, value in answer["shown"]["values"].items():
                 expect(page).to_have_url(re.compile(rf"{name}={re.escape(value)}(&|$)"))
         if answer["at"]["view"] == "home":
             expect(lines).to_have_css("--answers", "hidden" if covered else "")
@@ -361,5 +361,5 @@ def test_every_view_and_a_question_of_a_lesson_in_firefox(tmp_path, file, export
         count = "return panel.querySelectorAll('.options button').length === arguments[0]"
         window.wait_for(PANEL + count, len(names))
         choice = PANEL + "panel.querySelectorAll('.options button')[arguments[0]].click()"
-        window.evaluate(choice, names.index(answer["told"]["right"][0]))
+        window.evaluate(choice, names.index(answer["feedback"]["right"][0]))
         window.wait_for(PANEL + "return panel.querySelector('.options .right') !== null")

@@ -11,7 +11,7 @@ from support.traces import CHECKPOINTS, KINDS, NAME, trace_of, translator
 from headlight.app.facts import pattern_facts
 from headlight.components.bundle import joined
 from headlight.views.live.content import live_words
-from transformer.corpus.head_roles import ROLES_FILE, load_roles, plainest_head
+from transformer.corpus.head_roles import find_roles, plainest_head
 from transformer.interpret.head_patterns import measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.interpret.what_if.intervention import Zero
@@ -40,7 +40,7 @@ def test_the_patterns_of_heads_and_the_first_head_are_the_same(page, measured):
         script = f"text => JSON.stringify(functions.{name}(...JSON.parse(text)))"
         return json.loads(page.evaluate(script, json.dumps(arguments)))
 
-    roles = load_roles(CHECKPOINTS / NAME / ROLES_FILE, translator().model)
+    roles = find_roles(CHECKPOINTS / NAME, translator().model)
     words = json.loads(json.dumps(live_words(translator().checkpoint, roles)))
     roles, words = (roles, words) if measured else (None, words | {"roles": None})
     traces = [trace_of(NAME, text) for text in SENTENCES[: 17 if measured else 3]]

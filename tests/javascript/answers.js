@@ -1,7 +1,7 @@
 // Answers of the engine for Python to compare: node answers.js FOLDER. benchmarks/engine_answers.py writes the
 // folder and reads what is left there.
 //
-// asked.json has the runs, [{ model, kernel: "plain" or "simd", asked: [[verb, ...what it is given]] }], and MODEL.json
+// questions.json has the runs, [{ model, kernel: "plain" or "simd", questions: [[verb, ...arguments]] }], MODEL.json
 // with MODEL.bin the models. Arrays of numbers go into answers.bin, and [type, offset, length] stands in their place.
 
 import fs from "node:fs";
@@ -65,10 +65,10 @@ const VERBS = {
   encode: ({ translator }, texts) => texts.map((text) => translator.tokenizer.encode(text)),
   spell: ({ translator }, rows) => rows.map((ids) => translator.tokenizer.decode(ids)),
   // Milliseconds of a question that is asked for so many seconds over and over, and the processor's in the mean.
-  time(asked, seconds, question) {
+  time(run, seconds, question) {
     const all = [], before = process.cpuUsage(), end = performance.now() + 1000 * seconds;
     for (let begun = performance.now(); begun < end || all.length < 3; begun = performance.now()) {
-      answer(asked, question);
+      answer(run, question);
       all.push(performance.now() - begun);
     }
     const { user, system } = process.cpuUsage(before);
@@ -77,9 +77,9 @@ const VERBS = {
   megabytes: () => process.memoryUsage().rss / 1e6,
 };
 
-function answer(asked, [verb, ...given]) {
+function answer(run, [verb, ...given]) {
   try {
-    return VERBS[verb] ? VERBS[verb](asked, ...given) : collect(asked.translator[verb](...given));
+    return VERBS[verb] ? VERBS[verb](run, ...given) : collect(run.translator[verb](...given));
   } catch ({ name, message }) {
     return { error: { name, message } };
   }
@@ -98,9 +98,9 @@ function kept(_, value) {
   return { array: place };
 }
 
-const answers = parse("asked.json").map(({ model: name, kernel, asked }) => {
+const answers = parse("questions.json").map(({ model: name, kernel, questions }) => {
   const found = model(name, kernel);
-  return asked.map((each) => JSON.parse(JSON.stringify(answer(found, each), kept)));
+  return questions.map((each) => JSON.parse(JSON.stringify(answer(found, each), kept)));
 });
 fs.closeSync(out);
 fs.writeFileSync(path.join(FOLDER, "answers.json"), JSON.stringify(answers));

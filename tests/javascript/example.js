@@ -22,6 +22,7 @@ const unknown = [null, null, null, null];
 // On each side the second and third tokens are one word.
 export const FACTS = {
   id: "1", steps: STEPS, sentences: 400, leastRows: 3,
+  patternWords: { previous: ["the token before", "prev."] },
   sourceTokens: ["▁do", "n't", "</s>"], decoderInputTokens: ["<s>", "▁tu", "s"], targetTokens: ["▁tu", "s", "</s>"],
   patterns: {
     encoder: kind(["previous", null, "previous", null], [0.6, 0.9, null, 0.3], [0.5, 2, 1, 0.25], {

@@ -31,7 +31,7 @@ function contrast(one, other) {
 }
 
 test("more weight has more contrast to the page, and digits are legible on every cell", () => {
-  const pages = [[1, 1, 1], [14 / 255, 17 / 255, 23 / 255]], own = [[0.19, 0.2, 0.25], [0.98, 0.98, 0.98]];
+  const pages = [[1, 1, 1], [14 / 255, 17 / 255, 23 / 255]], others = [[0.19, 0.2, 0.25], [0.98, 0.98, 0.98]];
   const inks = { "#000": [0, 0, 0], "#fff": [1, 1, 1] };
   pages.forEach((page, number) => {
     let before = 0;
@@ -39,7 +39,7 @@ test("more weight has more contrast to the page, and digits are legible on every
       const weight = hundredth / 100, [r, g, b, opaque] = shade(weight, number === 1);
       const cell = [r, g, b].map((part, at) => opaque * (part / 255) + (1 - opaque) * page[at]);
       const ink = labelColor(weight, number === 1, "own");
-      assert.ok(contrast(cell, inks[ink] ?? own[number]) >= 4.5, `${weight} on page ${number} with ${ink}`);
+      assert.ok(contrast(cell, inks[ink] ?? others[number]) >= 4.5, `${weight} on page ${number} with ${ink}`);
       assert.ok(contrast(cell, page) > before, `${weight} on page ${number}`);
       before = contrast(cell, page);
     }

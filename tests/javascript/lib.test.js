@@ -11,6 +11,10 @@ import {
   headAddress, headsAddress, numbersAddress, parseHead, parseHeads, parseNumbers, parseSelection, selectionAddress,
 } from "../../headlight/components/lib/selection.js";
 import { invite } from "../../headlight/components/lib/screen.js";
+import { isGreedyAt, logProbabilities, runnerUp } from "../../headlight/components/lib/trace.js";
+import {
+  chanceText, distinct, headName, kindHeadName, percent, pluralize, sentenceCase, signed,
+} from "../../headlight/components/lib/words.js";
 import { chipText, inWords, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
 import { otherLanguage } from "../../headlight/components/live_page/languages.js";
 
@@ -101,8 +105,8 @@ test("changes turn one sequence into the other and leave a longest common subseq
   for (let number = 0; number < 400; number += 1) {
     const one = digits(number * 7919), other = digits((number % 7) * 104729), changes = changesBetween(one, other);
     assert.equal(one.length - changes.reduce((sum, [from, to]) => sum + to - from, 0), longest(one, other));
-    const back = changes.reduceRight((made, [from, to, start, stop]) => {
-      return made.toSpliced(from, to - from, ...other.slice(start, stop));
+    const back = changes.reduceRight((sequence, [from, to, start, stop]) => {
+      return sequence.toSpliced(from, to - from, ...other.slice(start, stop));
     }, one);
     assert.deepEqual(back, other);
     assert.equal(isSame(one, other), !changes.length);
@@ -116,47 +120,55 @@ test("elements are aligned once each, in order, with the greatest sum of gains",
   assert.deepEqual([aligned(0, 1, null), aligned(0, 0, null)], [[[null, 0]], []]);
 });
 
-const SIZES = { encoder: [2, 3, 4, 4], decoder: [1, 3, 5, 5], cross: [1, 3, 5, 4] };
-const START = { kind: "cross", layer: 0, head: 2 };
+const SHARED = JSON.parse(fs.readFileSync(new URL("../cases_of_both_languages.json", import.meta.url), "utf-8"));
+const SIZES = SHARED.sizes;
+const written = (text) => {
+  const head = parseHead(text);
+  return head && [head.kind, head.layer, head.head];
+};
+const HELPERS = {
+  percent, chance: chanceText, signed: (argument) => signed(...argument), distinct: (argument) => distinct(argument),
+  counts: (argument) => pluralize(...argument), sentences: sentenceCase,
+  headNames: ([layer, head, layers, heads]) => headName({ layer, head }, { layers, heads }),
+  kindHeads: ([kind, layer, head]) => kindHeadName({ kind, layer, head }),
+  addresses: written, numbers: (text) => parseNumbers(text, 5),
+  severalHeads: (text) => headsAddress(parseHeads(text, SIZES)),
+  selections: (address) => selectionAddress(parseSelection(address, SIZES, parseHead(SHARED.start))),
+};
 
-test("heads are parsed as they were written, and any other text has none", () => {
+for (const [name, write] of Object.entries(HELPERS)) {
+  test(`a helper writes the cases that it shares with Python: ${name}`, () => {
+    for (const [argument, expected] of SHARED[name]) assert.deepEqual(write(argument), expected, argument);
+  });
+}
+
+test("what follows from a trace follows in Python, too", () => {
+  for (const facts of SHARED.traces) {
+    const { isGreedy: greedy, runnerUp: others, logProbabilities: logs, ...trace } = decodeFacts(facts);
+    const flat = ["candidateIds", "candidateProbabilities"].map((name) => [name, trace[name].flat()]);
+    Object.assign(trace, Object.fromEntries(flat));
+    const steps = [...trace.targetIds.keys()];
+    assert.deepEqual(steps.map((step) => isGreedyAt(trace, step)), greedy);
+    assert.deepEqual(steps.map((step) => runnerUp(trace, step).token), others);
+    logProbabilities(trace).forEach((log, at) => assert.ok(Math.abs(log - logs[at]) < 1e-5));
+  }
+});
+
+test("heads are parsed as they were written", () => {
   for (const layer of [null, 0, 11]) {
     for (const head of [null, 0, 6]) {
       assert.deepEqual(parseHead(headAddress({ kind: "cross", layer, head })), { kind: "cross", layer, head });
     }
   }
-  const texts = ["", "cross", "cross.1", "cross.0.1", "cross.1.0", "cross.-1.2", "sideways.1.1", "cross.1.1.1"];
-  for (const text of [...texts, undefined]) assert.equal(parseHead(text), null);
-  const heads = [{ kind: "cross", layer: 0, head: 1 }, { kind: "encoder", layer: 1, head: 2 }];
-  assert.equal(headsAddress(heads), "cross.1.2-encoder.2.3");
-  assert.deepEqual(parseHeads("cross.1.2-encoder.2.3-cross.1.2", SIZES), heads);
-  for (const text of ["", "none", "cross.2.1", "decoder.1.4", "cross.all.1"]) {
-    assert.deepEqual(parseHeads(text, SIZES), []);
-  }
-});
-
-test("numbers count from 1 in an address, and those out of range are left out", () => {
-  assert.equal(numbersAddress([1, 4]), "2.5");
-  assert.deepEqual(["2.5.2", "5.9.0.1"].map((text) => parseNumbers(text, 5)), [[1, 4], [0, 4]]);
-  for (const text of ["", "q1", "1.", "-1", undefined]) assert.deepEqual(parseNumbers(text, 5), []);
-});
-
-test("a selection is parsed as it was written, layers and heads are expanded, invalid heads replaced", () => {
-  const address = { head: "encoder.1.2-encoder.2.3", query: "2.4", key: "" };
-  assert.deepEqual(selectionAddress(parseSelection(address, SIZES, START)), address);
-  assert.deepEqual(parseSelection({ query: "5", key: "5" }, SIZES, START), { heads: [START], queries: [4], keys: [] });
-  const heads = (head) => headsAddress(parseSelection({ head }, SIZES, START).heads);
-  assert.equal(heads("encoder.2.all"), "encoder.2.1-encoder.2.2-encoder.2.3");
-  assert.equal(heads("encoder.all.1"), "encoder.1.1-encoder.2.1");
-  for (const text of ["cross.2.1", "cross.1.1-encoder.1.1", "cross.1.1-", "x"]) assert.equal(heads(text), "cross.1.3");
+  assert.deepEqual([parseHead(undefined), parseNumbers(undefined, 5), numbersAddress([1, 4])], [null, [], "2.5"]);
 });
 
 test("with a finger one taps what a mouse clicks or hovers over", () => {
-  const said = (matches) => {
+  const texts = (matches) => {
     globalThis.window = { matchMedia: () => ({ matches }) };
     return invite("Hover over a word; click it.");
   };
-  assert.deepEqual([true, false].map(said), ["Tap a word; tap it.", "Hover over a word; click it."]);
+  assert.deepEqual([true, false].map(texts), ["Tap a word; tap it.", "Hover over a word; click it."]);
   delete globalThis.window;
 });
 

@@ -66,12 +66,12 @@ test("after Back a component receives its data again, though Streamlit gives it 
 });
 
 test("each place has one component until it leaves", () => {
-  const made = [];
+  const instances = [];
   class Component {
     received = [];
 
     constructor() {
-      made.push(this);
+      instances.push(this);
     }
 
     receive(data) {
@@ -89,5 +89,5 @@ test("each place has one component until it leaves", () => {
   show(there, 3);
   leave();
   show(here, 4);
-  assert.deepEqual(made.map(({ received }) => received), [[1, 2, "left"], [3], [4]]);
+  assert.deepEqual(instances.map(({ received }) => received), [[1, 2, "left"], [3], [4]]);
 });

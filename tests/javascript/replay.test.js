@@ -16,7 +16,7 @@ const FACTS = {
   losses: array([3, 2], [5, 8, 10, 6, 150, 2]), scores: array([2, 2], [10, 4, 100, 31.5]),
   attention: { shape: [3, 1, 2, 2, 2] },
   focus: array([3, 1, 2], [0.5, 0.5, 0.6, 0.8, 0.75, 1]), uniform: 0.5,
-  patterns: { 0.1: [null, null, { label: "alignment", rows: 2, eligible: 2 }] },
+  patterns: { 0.1: [null, null, { place: "the matching source word", rows: 2, eligible: 2 }] },
 };
 
 test("each snapshot has its update, its output and its head", () => {

@@ -63,10 +63,10 @@ test("the steps come in the order of the norm and of the parts of the model", ()
 
 test("a step takes matrices of the steps before it", () => {
   for (const changes of [{}, { norm: "pre" }, { kind: "encoder" }, { kind: "encoder", ...T5 }]) {
-    const made = new Set(["x", "bias"]); // with post-norm X, and numbers of the model
+    const known = new Set(["x", "bias"]); // with post-norm X, and numbers of the model
     for (const { name, makes, takes } of stepsOf({ ...FACTS, ...changes })) {
-      assert.ok(takes.every(({ array }) => made.has(array)) && (takes.length || name === "input"), name);
-      for (const { array } of makes) made.add(array);
+      assert.ok(takes.every(({ array }) => known.has(array)) && (takes.length || name === "input"), name);
+      for (const { array } of makes) known.add(array);
     }
   }
   const { bias, scale } = byName(story({ ...T5, divided: true })), t5 = byName(story(T5));

@@ -97,18 +97,18 @@ test("of a long text heads are small, and the mean of the chosen ones is whole",
 });
 
 test("another model may have one kind, a causal mask, fewer heads in a layer, and no output tokens", () => {
-  const { id, steps, leastRows, patterns, decoder } = exampleFacts();
-  const own = new Attention({
-    id, steps, leastRows, patterns, sentences: 400, alone: true,
+  const { id, steps, leastRows, patternWords, patterns, decoder } = exampleFacts();
+  const alone = new Attention({
+    id, steps, leastRows, patternWords, patterns, sentences: 400, alone: true,
     encoder: decoder, sourceTokens: ["[CLS]", "▁tu", "s"], decoderInputTokens: [],
     causal: { encoder: true }, headsPerLayer: { encoder: [1, 2] }, rowSums: { encoder: [0.4, 1] },
     specials: ["[CLS]"],
   });
-  const kind = own.kind("encoder"), row = new Shown(own, "encoder", HEADS.slice(0, 1), PLAIN);
-  assert.deepEqual(own.kinds, ["encoder"]);
-  assert.deepEqual(own.looks("encoder").map(({ head }) => head), [HEADS[0], HEADS[2]]);
+  const kind = alone.kind("encoder"), row = new Shown(alone, "encoder", HEADS.slice(0, 1), PLAIN);
+  assert.deepEqual(alone.kinds, ["encoder"]);
+  assert.deepEqual(alone.looks("encoder").map(({ head }) => head), [HEADS[0], HEADS[2]]);
   assert.deepEqual(row.tableRows()[2], ["▁tu", "0.5000", "0.5000", "masked", "0.69"]);
-  assert.deepEqual(own.tokens.source.special, [0]);
+  assert.deepEqual(alone.tokens.source.special, [0]);
   assert.deepEqual([kindTitle(kind), sideNames(kind).keys], ["Masked self-attention", "Keys"]);
   assert.ok(kindText(kind).endsWith("each column a key; rows add up to 40 % to 100 %."));
   assert.equal(axesText(kind, "both tokens"), "Rows (queries): tokens. Columns (keys): tokens.");

@@ -12,7 +12,9 @@ from transformer.decoding.beam import Beam, record_beam_search
 from transformer.decoding.sampling import Greedy, decode
 from transformer.interpret.activations import predict, record
 from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.running import apply_interventions, rewritten_weights
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
@@ -44,8 +46,11 @@ class Dialogue:
 
 
 def texts_of(off: Sequence[str] = (), hidden: Sequence[int] = ()) -> list[str]:
-    """The interventions that the engine's options stand for."""
-    return [*(f"zero:{head}" for head in off), *(f"forbid:cross.*.*:{position}" for position in hidden)]
+    """The interventions that the engine's options stand for: heads there count from 1."""
+    return [
+        *(str(Zero(each.kind, each.layer, each.head)) for each in map(HeadRef.parse, off)),
+        *(f"forbid:cross.*.*:{position}" for position in hidden),
+    ]
 
 
 @torch.inference_mode()
@@ -144,7 +149,6 @@ def same_losses(answer: dict, model: Transformer, source: Sequence[int], target:
     np.testing.assert_allclose(answer["value"], expected.log_probabilities, rtol=0, atol=NEAR)
     assert len(answer["each"]) == sum(expected.of(kind)[..., 0].size for kind in AttentionKind)
     for each in answer["each"]:
-        kind, layer, head = each["head"].split(".")
-        position = int(layer), int(head)
-        np.testing.assert_allclose(each["losses"], expected.of(kind)[position], rtol=0, atol=NEAR, err_msg=each["head"])
-        assert each["turned"] == expected.turned[kind][position], each["head"]
+        kind, position = each["kind"], (each["layer"], each["head"])
+        np.testing.assert_allclose(each["losses"], expected.of(kind)[position], rtol=0, atol=NEAR, err_msg=str(each))
+        assert each["turned"] == expected.turned[kind][position], each

@@ -15,7 +15,7 @@ from support.tolerance import near
 import transformer
 from headlight.__main__ import main
 from transformer import Beam, Greedy, Translator
-from transformer.commands import corpus, measuring
+from transformer.commands import corpus
 from transformer.evaluation import score
 
 pytestmark = pytest.mark.usefixtures("command_line")
@@ -133,31 +133,11 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
         (tmp_path, "is a folder: name a file."),
         (INSTALLED / "checkpoints" / "x.json", f"{installed}say with --out"),
     ):
-        assert measure("heads", checkpoint_folder, pairs, "--out", out) == 1
+        assert measure("importance", checkpoint_folder, pairs, "--out", out) == 1
         assert words in capsys.readouterr().err.splitlines()[-1]
         assert out.is_dir() or not out.exists()
     assert main(["evaluate", "--checkpoint", str(INSTALLED / "x"), "--pairs", str(pairs), "--write"]) == 1
     assert f"{installed}copy the checkpoint first" in capsys.readouterr().err
-
-
-def test_tables_of_parts_are_merged_to_the_table_of_the_whole(checkpoint_folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(measuring, "_LINES_PER_CHUNK", 8)
-    pairs = make_pairs(30, 3)
-    for name, some in (("one", pairs[:16]), ("two", pairs[16:]), ("whole", pairs)):
-        path = write_pairs(tmp_path / f"{name}.tsv", some)
-        assert measure("heads", checkpoint_folder, path, "--out", tmp_path / f"{name}.json") == 0
-    one, two, whole, out = (str(tmp_path / f"{name}.json") for name in ("one", "two", "whole", "out"))
-    capsys.readouterr()
-    assert main(["merge", one, two, "--out", out]) == 0 and "2 tables, 30 sentences" in capsys.readouterr().out
-    merged, expected = (json.loads(Path(path).read_text()) for path in (out, whole))
-    assert merged.pop("pairs") == "one.tsv, two.tsv" and expected.pop("pairs")
-    assert merged.pop("provenance")["lines"] == expected.pop("provenance")["lines"] == 30
-    assert merged == expected, "the first part ends with a chunk, so all batches are equal"
-    assert main(["merge", one, out, "--out", str(tmp_path / "no")]) == 1
-    assert "the pairs of one.tsv would count twice" in capsys.readouterr().err
-    assert measure("importance", checkpoint_folder, tmp_path / "two.tsv", "--out", tmp_path / "other.csv") == 0
-    assert main(["merge", one, str(tmp_path / "other.csv"), "--out", str(tmp_path / "no")]) == 1
-    assert "of several measurements, heads and importance" in capsys.readouterr().err
 
 
 def test_a_command_of_one_process_is_refused_under_torchrun(monkeypatch, capsys):

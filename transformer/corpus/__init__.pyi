@@ -26,8 +26,6 @@ from .atlas.atlas import Join as Join
 from .atlas.atlas import Role as Role
 from .atlas.atlas import find_atlas as find_atlas
 from .atlas.drawing import draw_examples as draw_examples
-from .atlas.roles import find_roles as find_roles
-from .atlas.roles import roles_of as roles_of
 from .atlas.run import pool_atlases as pool_atlases
 from .atlas.run import read_importance as read_importance
 from .atlas.run import write_atlas as write_atlas
@@ -38,13 +36,10 @@ from .executors import InProcess as InProcess
 from .executors import ProcessPool as ProcessPool
 from .executors import RayTasks as RayTasks
 from .executors import load_for_corpus as load_for_corpus
-from .head_roles import ROLES_FILE as ROLES_FILE
 from .head_roles import HeadRoles as HeadRoles
-from .head_roles import count_head_roles as count_head_roles
-from .head_roles import load_roles as load_roles
+from .head_roles import find_roles as find_roles
 from .head_roles import plainest_head as plainest_head
-from .head_roles import pool_roles as pool_roles
-from .head_roles import save_roles as save_roles
+from .head_roles import roles_of as roles_of
 from .head_roles import sparse_tables as sparse_tables
 from .importance_table import ImportanceTable as ImportanceTable
 from .importance_table import pool_importance as pool_importance

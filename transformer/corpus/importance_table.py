@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import read_only
 from ..data.frames import cell_columns, frame_of
 from ..errors import DataError
-from ..files import reading_json, save_json, write_atomically
+from ..files import write_atomically
 from ..interpret.what_if.importance import ABLATIONS, ImportanceSums
 from ..model.head_ref import HeadRef
 from ..model.names import AttentionKind
-from ..untrusted import number, whole_number
 from .provenance import Provenance, pooled
+from .stored import encode, reading_stored
 
 if TYPE_CHECKING:
     import pandas
 
-_VERSION = 3
 _MOST = 1e30  # of a sum: so that no product of several is too large for a float
 _NUMBERS = ("loss_in_nats_a_token", "standard_error", "standard_deviation", "sum", "sum_of_squares")
 _COLUMNS = ("kind", "layer", "head", *_NUMBERS, "tokens", "sentences", "intervention")
@@ -37,6 +35,17 @@ class ImportanceTable:
     sums: ImportanceSums
     ablation: str
     provenance: Provenance
+
+    def __post_init__(self) -> None:
+        sums = self.sums
+        if self.ablation not in ABLATIONS or min(sums.tokens, sums.squared_tokens, sums.sentences) < 1:
+            raise ValueError("its ablation or its counts cannot be")
+        _check_whole(sums.heads)
+        if sums.sums.shape != (len(sums.heads) + 1, 4) or abs(sums.sums).max() > _MOST:
+            raise ValueError("its sums are not four per head")
+        loss, squares, of_sentences = sums.sums[:, :3].T
+        if min(squares.min(), of_sentences.min()) < 0 or (squares * sums.tokens < loss**2 * (1 - 1e-9)).any():
+            raise ValueError("its sums cannot be")
 
     def to_frame(self) -> "pandas.DataFrame":
         """List the heads: kind, layer and head from 0, the mean loss of a token's log P in nats, its standard error and
@@ -54,17 +63,7 @@ class ImportanceTable:
         Layers and heads count from 1 in the CSV, as on the pages; `intervention`, and the JSON, count from 0.
         """
         sums, numbers = self.sums, self._numbers()
-        rows = sums.sums.tolist()
-        content = {
-            "provenance": self.provenance.content(),
-            "ablation": self.ablation,
-            "tokens": sums.tokens,
-            "squared_tokens": sums.squared_tokens,
-            "sentences": sums.sentences,
-            "heads": [[head.kind, head.layer, head.head, *row] for head, row in zip(sums.heads, rows, strict=False)],
-            "log_probability": rows[-1],
-        }
-        save_json(_beside(path), _VERSION, content)
+        write_atomically(_beside(path), encode(self))
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(_COLUMNS)
@@ -83,19 +82,8 @@ class ImportanceTable:
     @classmethod
     def load(cls, path: Path) -> "ImportanceTable":
         """Read the JSON file of `save` beside this table; raises CheckpointError for anything else."""
-        with reading_json(_beside(path), _VERSION) as content:
-            rows = content["heads"]
-            heads = tuple(HeadRef(kind, whole_number(layer), whole_number(head)) for kind, layer, head, *_ in rows)
-            listed = [*(row[3:] for row in rows), content["log_probability"]]
-            array = np.array([[number(each, -_MOST, _MOST) for each in row] for row in listed])
-            _check_whole(heads)
-            counts = [whole_number(content[name], least=1) for name in ("tokens", "squared_tokens", "sentences")]
-            if array.shape[1:] != (4,) or (array[:, 1:3] < 0).any() or content["ablation"] not in ABLATIONS:
-                raise ValueError("its sums cannot be")
-            sums = ImportanceSums(heads, read_only(array), *counts)
-            if (array[:, 1] * counts[0] < array[:, 0] ** 2 * (1 - 1e-9)).any():
-                raise ValueError("its sums cannot be")
-            return cls(sums, content["ablation"], Provenance.read(content["provenance"]))
+        with reading_stored(_beside(path), cls) as table:
+            return table
 
 
 def pool_importance(tables: Sequence[ImportanceTable]) -> ImportanceTable:
@@ -110,11 +98,11 @@ def pool_importance(tables: Sequence[ImportanceTable]) -> ImportanceTable:
 
 
 def _check_whole(heads: Sequence[HeadRef]) -> None:
-    """Raise ValueError or IndexError where these are not all heads of each kind, in the order of `every_head`."""
+    """Raise ValueError where these are not all heads of each kind, in the order of `every_head`."""
     for kind in AttentionKind:
         places = [(head.layer or 0, head.head or 0) for head in heads if head.kind == kind]
-        layers, count = places[-1][0] + 1, places[-1][1] + 1
-        if len(places) != layers * count or places != list(np.ndindex(layers, count)):
+        layers, count = np.add(places[-1] if places else (0, -1), 1)
+        if not count or places != list(np.ndindex(layers, count)):
             raise ValueError(f"its heads are not all of the {kind}")
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +11,7 @@ from typing import Any, Self
 from .. import __version__
 from ..data.pairs import read_lines
 from ..errors import DataError
-from ..untrusted import short_text, whole_number
+from .stored import Count, ShortText
 
 Languages = tuple[str | None, str | None]  # of target and source
 
@@ -62,12 +62,16 @@ class Provenance:
     lines read, and the numbers of skipped lines by reason.
     """
 
-    pairs: tuple[str, ...]
-    digests: tuple[str, ...]
-    weights: str
-    program: str
-    lines: int
-    skipped: Mapping[str, int]
+    pairs: tuple[ShortText, ...]
+    digests: tuple[ShortText, ...]
+    weights: ShortText
+    program: ShortText
+    lines: Count
+    skipped: Mapping[ShortText, Count]
+
+    def __post_init__(self) -> None:
+        if len(self.pairs) != len(self.digests):
+            raise ValueError(f"{len(self.pairs)} files with {len(self.digests)} digests")
 
     @classmethod
     def of(cls, corpus: Corpus, weights: str, skipped: Mapping[str, int], **more: Any) -> Self:
@@ -82,47 +86,24 @@ class Provenance:
             **more,
         )
 
-    @classmethod
-    def read(cls, content: dict[str, Any], **more: Any) -> Self:
-        """Read the fields from JSON; raises ValueError, TypeError or KeyError for anything else."""
-        pairs, digests = (tuple(map(short_text, content[name])) for name in ("pairs", "digests"))
-        if len(pairs) != len(digests):
-            raise ValueError(f"{len(pairs)} files with {len(digests)} digests")
-        return cls(
-            pairs=pairs,
-            digests=digests,
-            weights=short_text(content["weights"]),
-            program=short_text(content["program"]),
-            lines=whole_number(content["lines"]),
-            skipped={short_text(reason): whole_number(count) for reason, count in content["skipped"].items()},
-            **more,
-        )
 
-    def content(self) -> dict[str, object]:
-        """Return the fields, ready for JSON."""
-        return asdict(self)
-
-
-def pooled(parts: Sequence[Provenance | None]) -> Provenance:
+def pooled(parts: Sequence[Provenance]) -> Provenance:
     """Return the origin of several parts of a corpus together.
 
-    Raises DataError for parts of other weights or programs, of unknown origin, or with pairs that would count twice.
+    Raises DataError for parts of other weights or programs, or with pairs that would count twice.
     """
-    known = [each for each in parts if each is not None]
-    if len(known) < len(parts):
-        raise DataError("These cannot be pooled: one does not say what it was measured with. Measure it anew.")
     for name, words in (("weights", "of the same weights"), ("program", "measured by one version")):
-        if len({getattr(each, name) for each in known}) > 1:
+        if len({getattr(each, name) for each in parts}) > 1:
             raise DataError(f"These cannot be pooled: they are not all {words}.")
-    digests = [digest for each in known for digest in each.digests]
-    names = [name for each in known for name in each.pairs]
+    digests = [digest for each in parts for digest in each.digests]
+    names = [name for each in parts for name in each.pairs]
     if twice := next((name for name, digest in zip(names, digests, strict=True) if digests.count(digest) > 1), None):
         raise DataError(f"These cannot be pooled: the pairs of {twice} would count twice.")
     return Provenance(
         pairs=tuple(names),
         digests=tuple(digests),
-        weights=known[0].weights,
-        program=known[0].program,
-        lines=sum(each.lines for each in known),
-        skipped=dict(sorted(sum((Counter(each.skipped) for each in known), Counter()).items())),
+        weights=parts[0].weights,
+        program=parts[0].program,
+        lines=sum(each.lines for each in parts),
+        skipped=dict(sorted(sum((Counter(each.skipped) for each in parts), Counter()).items())),
     )

@@ -1,7 +1,8 @@
-"""Encoding and the decoder's step as functions over the weights: calling modules takes a third of a step's time again.
+"""Encoding and decoding steps computed directly from the weights, without calls of the modules.
 
-The logits of few sentences are those of `Transformer.step` bit for bit. Many attend by matrix products, in half the
-time of PyTorch's kernel for it, which makes a difference below 1e-5. A stack with hooks is run through its modules.
+Module calls would add a third to the time of a step. For up to 15 rows the logits equal those of `Transformer.step`
+bit for bit. From 16 rows on, attention is computed by matrix products, which take half the time of PyTorch's attention
+kernel and change logits by less than 1e-5. A model with hooks is computed through its modules, so that they are called.
 """
 
 import math
@@ -21,13 +22,13 @@ from .transformer import Transformer
 
 Step = Callable[[Tensor, list[LayerCache], Tensor | None], Tensor]
 _Norm = tuple[tuple[int, ...], Tensor, Tensor, float]
-_MANY = 16  # rows for which attention by matrix products is the faster one
+_MANY = 16  # rows from which on attention by matrix products is faster than PyTorch's kernel
 
 
 def decoding_step(model: Transformer) -> Step:
-    """Return the function from each sentence's newest token [rows], caches and source mask to the logits [rows, vocab].
+    """Return a function from the newest tokens [rows], caches and source mask to logits [rows, vocab].
 
-    It holds the weights as they are now, so it is to be made anew for each translation.
+    The function holds the current weights: make a new one for each translation.
     """
     if _is_fused(model):
         return FusedStep(model)
@@ -36,7 +37,10 @@ def decoding_step(model: Transformer) -> Step:
 
 @torch.inference_mode()
 def keeping_step(model: Transformer) -> "KeepingStep | None":
-    """Return one that keeps what attention saw; None for hooks, or for half precision: its steps differ from a pass."""
+    """Return a step that stores the inputs and outputs of attention.
+
+    None for a model with hooks, and for half precision, in which single steps differ from a pass over all tokens.
+    """
     return KeepingStep(model) if model.dtype.itemsize >= 4 and _is_fused(model) else None
 
 
@@ -46,13 +50,16 @@ def _is_fused(model: Transformer) -> bool:
 
 
 def is_covered(config: ModelConfig) -> bool:
-    """Tell whether the function below computes a model of this shape: T5's has parts that it does not know."""
+    """Return whether `FusedStep` can compute a model of this shape; it lacks some parts of T5."""
     as_papers = config.scale_scores and config.bias and config.d_k * config.num_heads == config.d_model
     return as_papers and config.norm_type == NormType.LAYER and config.positions != Positions.RELATIVE
 
 
 def _is_observed(*parts: nn.Module) -> bool:
-    """Tell whether a hook would see this thread's pass: not one that names another `thread`."""
+    """Return whether a pass of this thread would call a hook of these modules.
+
+    A hook with an attribute `thread` is called for that thread alone.
+    """
     this, modules = threading.get_ident(), (module for part in parts for module in part.modules())
     hooked = [each for each in modules if each._forward_hooks or each._forward_pre_hooks]
     hooks = (hook for each in hooked for hook in (*each._forward_hooks.values(), *each._forward_pre_hooks.values()))
@@ -61,7 +68,7 @@ def _is_observed(*parts: nn.Module) -> bool:
 
 
 class _Layer:
-    """The weights of a layer as they are now; a norm is [its shape, gain, bias, epsilon]."""
+    """Current weights of a layer; a norm is a tuple of shape, gain, bias and epsilon."""
 
     def __init__(self, layer: EncoderLayer | DecoderLayer):
         attention, units = layer.self_attention, layer.feed_forward
@@ -79,7 +86,7 @@ class _Layer:
 
 
 class FusedStep:
-    """The step of a model whose shape `is_covered`: from each sentence's newest token to logits, [rows, vocab]."""
+    """Decoding step of a model whose shape `is_covered`: newest tokens [rows] to logits [rows, vocab]."""
 
     def __init__(self, model: Transformer):
         self.model, self.num_heads, self.norm_first = model, model.config.num_heads, model.config.norm == "pre"
@@ -87,19 +94,22 @@ class FusedStep:
         self._on_cpu = model.device.type == "cpu" and model.dtype == torch.float32
         self._none_added = torch.zeros(1, 1, 1)
         self._unfilled = torch.full((ROOM, ROOM), -math.inf).triu(1)  # by length - 1
-        self._bias: Tensor | None = None  # the mask as what is added to scores, where attention is by products
+        self._bias: Tensor | None = None  # the source mask as an addend of the scores, for attention by products
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         return self.model.output_projection(self.hidden(tokens, caches, source_mask))
 
     def start(self, sources: Sequence[Sequence[int]], capacity: int) -> list[LayerCache] | None:
-        """Encode sentences side by side, without padding, and return the caches; None where the modules have to."""
+        """Encode sentences side by side, without padding, and return the decoder's caches.
+
+        None off the CPU, in half precision and with hooks: the caller then encodes through the modules.
+        """
         model, lengths = self.model, list(map(len, sources))
         if not self._on_cpu or _is_observed(model.encoder_input, model.encoder, model.encoder_norm):
             return None
         order = sorted(range(len(sources)), key=lengths.__getitem__)
         rows = [sources[row] for row in order]
-        rows += [[0]] * (padded(sum(lengths)) - sum(lengths))  # sentences of one token fill up what products like
+        rows += [[0]] * (padded(sum(lengths)) - sum(lengths))  # sentences of one token round the number of rows up
         groups = [(length, len(list(same))) for length, same in groupby(map(len, rows))]
         places, ids = torch.tensor([each for row in rows for each in enumerate(row)]).unbind(1)
         x = self._embed(model.encoder_input, ids, places, max(lengths))
@@ -107,13 +117,13 @@ class FusedStep:
             x = self._add(x, layer.self_norm, self._attend_within, layer, groups)
             x = self._add(x, layer.forward_norm, layer.feed_forward)
         x, first = model.encoder_norm(x), dict(zip(order, accumulate(map(len, rows), initial=0), strict=False))
-        all_of = range(max(lengths))  # those after a sentence's end are masked, and have its last token once more
-        at = torch.tensor([[first[row] + min(at, end - 1) for at in all_of] for row, end in enumerate(lengths)])
+        columns = range(max(lengths))  # positions after a sentence's end repeat its last token and are masked
+        at = torch.tensor([[first[row] + min(at, end - 1) for at in columns] for row, end in enumerate(lengths)])
         both = (layer.key_value(x)[at].view(*at.shape, 2, self.num_heads, -1).transpose(1, 3) for layer in self.layers)
         return [LayerCache(each[:, :, 0], each[:, :, 1], capacity) for each in both]
 
     def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
-        """Return what the output projection is given: [rows, d_model]."""
+        """Return the vectors that the output projection reads: [rows, d_model]."""
         self._bias = self._added(source_mask, caches[0].memory_key) if len(tokens) >= _MANY else None
         x = self._embed(self.model.decoder_input, tokens, caches[0].length, caches[0].length + 1)
         for layer, cache in zip(self.layers, caches, strict=True):
@@ -133,7 +143,7 @@ class FusedStep:
         return torch.layer_norm(x + sublayer(x, *arguments), *norm)
 
     def _attend_within(self, x: Tensor, layer: _Layer, groups: list[tuple[int, int]]) -> Tensor:
-        """Attend within each sentence: the rows are groups of so long sentences, so many of them."""
+        """Attend within each sentence. groups: length and number of the sentences, in the order of the rows of x."""
         parts, attended = layer.query_key_value(x).split([length * count for length, count in groups]), []
         for (length, count), part in zip(groups, parts, strict=True):
             projected = part.view(count, length, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
@@ -144,7 +154,7 @@ class FusedStep:
         query, key, value = layer.query_key_value(x).view(len(x), 3 * self.num_heads, 1, -1).chunk(3, dim=1)
         keys, values = cache.append(key, value)
         bias = None if self._bias is None else self._none_added
-        if bias is not None and cache.length < ROOM:  # a softmax of fewer takes five times as long
+        if bias is not None and cache.length < ROOM:  # a softmax over fewer columns takes five times as long
             keys, values, bias = cache.key, cache.value, self._unfilled[cache.length - 1, : cache.key.shape[2]]
         return layer.self_output(self._attend(query, keys, values, None, bias).reshape(x.shape))
 
@@ -154,7 +164,7 @@ class FusedStep:
         return layer.cross_output(attended.reshape(x.shape))
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
-        """Attend from one query a row; by matrix products where there is a bias, the mask as what is added."""
+        """Attend from one query per row. bias: the mask as an addend of the scores, with which products are used."""
         if bias is None:
             return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         query, key, value = query.flatten(0, 1), key.flatten(0, 1), value.flatten(0, 1)
@@ -162,14 +172,17 @@ class FusedStep:
         return scores.softmax(dim=2) @ value
 
     def _added(self, mask: Tensor | None, keys: Tensor) -> Tensor | None:
-        """Return the bias that masks keys; None off the CPU, or where a sentence has none, which is no softmax."""
+        """Return the mask as an addend of scores; None off the CPU, or where a row has no key, as softmax needs one."""
         if mask is None or not self._on_cpu or not mask.any(dim=-1).all():
             return self._none_added if mask is None and self._on_cpu else None
         return keys.new_zeros(keys.shape[:3]).unsqueeze(2).masked_fill_(~mask, -math.inf).flatten(0, 1)
 
 
 class KeepingStep(FusedStep):
-    """The step that keeps its last vectors, and of each attention its query and output: the caches have the rest."""
+    """Decoding step that stores its final vectors and the query and output of each attention.
+
+    The caches have the keys and values.
+    """
 
     def __init__(self, model: Transformer):
         super().__init__(model)
@@ -178,13 +191,13 @@ class KeepingStep(FusedStep):
         self._pairs: list[Tensor] = []
 
     def attended(self, layer: int) -> tuple[Tensor, ...]:
-        """Return queries and outputs of a layer's self-attention, and those of its cross-attention: 4 x its keys."""
+        """Return query and output of a layer's self-attention, then of its cross-attention, over all steps."""
         return tuple(
             torch.cat(self._pairs[at :: 4 * len(self.layers)], dim=2) for at in range(4 * layer, 4 * layer + 4)
         )
 
     def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
-        """Return what the output projection is given: [rows, d_model]."""
+        """Return the vectors that the output projection reads, [rows, d_model], and store them."""
         self.caches = caches
         self.vectors.append(super().hidden(tokens, caches, source_mask))
         return self.vectors[-1]

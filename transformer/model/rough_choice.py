@@ -1,8 +1,8 @@
-"""The greatest logit's token from products of bytes: a quarter of the memory traffic, and exactly the same token.
+"""Token of the greatest logit, found by products of bytes: exact, with a quarter of the memory traffic of float32.
 
-Greedy decoding needs the token of the greatest logit, not the logit itself. Products of rounded numbers bound every
-logit. Usually one token alone can be the greatest within these bounds; otherwise the logits of the few candidates are
-computed in float32, and where two of them are too close for float32, all logits are.
+Greedy decoding needs the token of the greatest logit, not the logit itself. Products of rounded numbers give an upper
+and a lower bound of every logit. Usually the bounds leave a single token. Otherwise the logits of the remaining tokens
+are computed in float32; where the two greatest of them are too close for float32, all logits are computed.
 """
 
 import functools
@@ -14,11 +14,11 @@ from torch import Tensor
 
 _LARGEST = 127  # digit of a rounded vector, a signed byte
 _NEVER = np.iinfo(np.int32).min
-_CLOSE = 1e-4  # of |x| |w|: more than two kernels' logits in float32 differ by, with up to 1,600 terms
+_CLOSE = 1e-4  # times |x| |w|: above the difference of two kernels' float32 logits, with up to 1,600 terms
 
 
 class RoughChoice:
-    """An output projection W [vocab, d_model], float32 on a CPU, as bytes that all have the same unit."""
+    """Output projection W [vocab, d_model], float32 on a CPU, rounded to bytes of one common unit."""
 
     def __init__(self, weight: Tensor):
         self._weight, self._unit = weight, float(weight.abs().max()) / largest_exact_digit()
@@ -28,12 +28,12 @@ class RoughChoice:
         self._longest = float((digits * self._unit).norm(dim=1).max()) + self._farthest
 
     @np.errstate(all="ignore")
-    def choose(self, x: Tensor, never: Sequence[int], of_all: Callable[[], Tensor]) -> Tensor:
-        """Return the token of the greatest logit in each row, none of `never`: x [rows, d_model] -> [rows].
+    def choose(self, x: Tensor, never: Sequence[int], exact: Callable[[], Tensor]) -> Tensor:
+        """Return the token of the greatest logit of each row, tokens of `never` excluded: x [rows, d_model] -> [rows].
 
-        of_all: computes the same from all logits, for rows that are too close to call, and for what is no number.
+        exact: computes the result from all logits; called where two logits are too close, or one is not finite.
         """
-        vectors = x.numpy()  # whose small operations take a third of PyTorch's time
+        vectors = x.numpy()  # small operations take a third of PyTorch's time
         unit = np.abs(vectors).max(axis=1, keepdims=True) / _LARGEST
         digits = np.rint(vectors / unit)
         products = torch._int_mm(torch.from_numpy(digits.astype(np.int8)), self._columns)
@@ -48,7 +48,7 @@ class RoughChoice:
         greatest = numbers[each, chosen]
         least = greatest - 2 * bound / (unit[:, 0] * self._unit)
         if not np.isfinite(least).all():
-            return of_all()
+            return exact()
         numbers[each, chosen] = _NEVER
         is_open = np.flatnonzero(products.amax(dim=1).numpy() >= least)
         if not len(is_open):
@@ -57,20 +57,20 @@ class RoughChoice:
         least = np.floor(least[is_open, None]).astype(np.int32)  # NumPy compares numbers of one type the fastest
         rows, tokens = np.divmod(np.flatnonzero(numbers[is_open] >= least), numbers.shape[1])
         if len(tokens) > len(self._weight):
-            return of_all()
+            return exact()
         logits = np.einsum("ij,ij->i", self._weight.numpy()[tokens], vectors[is_open[rows]])
         order, ends = np.lexsort((logits, rows)), np.searchsorted(rows, each[: len(is_open)], side="right") - 1
         best, second = order[ends], order[ends - 1]  # of a row's at least two
         chosen[is_open] = tokens[best]
-        return torch.from_numpy(chosen) if (logits[best] - logits[second] > close[is_open]).all() else of_all()
+        return torch.from_numpy(chosen) if (logits[best] - logits[second] > close[is_open]).all() else exact()
 
 
 @functools.cache
 def largest_exact_digit() -> int:
-    """Return the largest digit of a weight whose products with bytes this processor sums exactly; 0 for none.
+    """Return the largest digit for weights with which this processor sums products of bytes exactly; 0 without one.
 
-    AVX2 adds two products in 16 bits, which hold 7 bits of weight times 8 bits of vector; processors with VNNI take 8.
-    The products are tried, since oneDNN's settings choose among the instructions of a processor.
+    AVX2 adds two products in 16 bits, enough for weights of 7 bits; processors with VNNI take 8. The digits are tried
+    out, because oneDNN's settings decide which instructions a processor uses.
     """
     if not torch.backends.mkldnn.is_available():
         return 0

@@ -21,13 +21,11 @@ from transformer.checkpoint import find_checkpoints, weights_digest
 from transformer.corpus import (
     ALIGNMENT_FILE,
     ATLAS_FILE,
-    ROLES_FILE,
     AlignmentTable,
     Atlas,
     HeadRoles,
     find_atlas,
     load_alignment,
-    load_roles,
     plainest_head,
     roles_of,
 )
@@ -148,10 +146,9 @@ def has_samples(checkpoint: CheckpointFiles) -> bool:
 
 @cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
-    """Return the roles of the heads over a corpus, from the atlas if there is one; None without a readable file."""
-    if table := _load_optional(checkpoint, ATLAS_FILE, lambda _: atlas(checkpoint)):
-        return roles_of(table)
-    return _load_optional(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
+    """Return the roles of the heads over a corpus; None without a readable atlas."""
+    table = _load_optional(checkpoint, ATLAS_FILE, lambda _: atlas(checkpoint))
+    return roles_of(table) if table else None
 
 
 @cached(max_entries=4, show_spinner="Reading the atlas …")

@@ -16,7 +16,7 @@ import { chosenIndexes } from "./sides.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 import {
-  MEASURES, SHORT_PATTERNS, headsTitle, kindText, kindTitle, largestText, limitText, looksTitle, measureText, notes,
+  headsTitle, kindText, kindTitle, largestText, limitText, looksTitle, measureText, notes,
   tileName,
 } from "./words.js";
 import { inWords } from "../lib/tokens.js";
@@ -108,9 +108,11 @@ class Explorer extends Component {
   // Options that are the same for every sentence.
   offer() {
     const options = (names) => names.map((name) => new Option(name));
-    const patterns = [new Option("any", "all"), ...options(Object.keys(SHORT_PATTERNS))];
+    const names = Object.keys(this.attention.facts.patternWords);
+    const patterns = [new Option("any", "all"), ...options(names)];
     this.find("[name=label]").append(...patterns, new Option("no clear pattern", "none"));
-    this.find("[name=sort]").append(new Option("layer and head", "layer"), ...options(MEASURES));
+    const sorts = options(["confidence", "entropy", ...names]);
+    this.find("[name=sort]").append(new Option("layer and head", "layer"), ...sorts);
   }
 
   // Take the address from the component beside this one.

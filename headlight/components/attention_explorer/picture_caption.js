@@ -8,13 +8,13 @@ const MOST_NAMED = 12; // heads by their number
 // Of the chosen heads: `shown` as the explorer shows it; `each`, where they are drawn as lines, those drawn apart.
 export function chosenCaption(attention, state, shown, each) {
   const { rows, scale, tokens, together } = state, { heads, kind } = shown, apart = each?.length > 1;
-  const own = scale === "0 to 1" ? "1" : "its head's largest weight";
+  const largest = scale === "0 to 1" ? "1" : "its head's largest weight";
   const full = scale === "0 to 1" ? `${shown.most}` : `${shown.largest.toFixed(2)}, the largest weight here`;
   return [
     heads.length > 1 && heads.length <= MOST_NAMED &&
       `Heads (layer.head) ${heads.map(tileName).join(", ")}${apart ? "" : `, their ${together}`}.`,
     each ? axesText(kind, rows, "Left", "Right") : axesText(kind, rows),
-    each ? `A line is as opaque as its weight, from 0 to ${apart ? own : full}.` : `Colour scale: 0 to ${full}.`,
+    each ? `A line is as opaque as its weight, from 0 to ${apart ? largest : full}.` : `Colour scale: 0 to ${full}.`,
     each && tokens.length && "Only lines of the selected tokens are drawn.",
     notes(apart ? 1 : heads.length, { ...state, view: "map" }, shown.removed),
     exactness(attention),

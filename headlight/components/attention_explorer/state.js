@@ -4,7 +4,7 @@ import { element, withMore } from "../lib/canvas.js";
 import { isSameHead, parseHead, parseNumbers, selectionAddress } from "../lib/selection.js";
 import { everyHead } from "../lib/thumbnails.js";
 import { headName } from "../lib/words.js";
-import { SHORT_PATTERNS, isSmallestFirst, measureText, tileName } from "./words.js";
+import { isSmallestFirst, measureText, tileName } from "./words.js";
 
 const FIRST = {
   view: "map", heads: [{ kind: "cross", layer: 0, head: 0 }], side: "queries", tokens: [], rows: "output token",
@@ -96,9 +96,9 @@ export function findHeads(attention, name, { label, sort, least }) {
   const limit = limitOf(attention, name, { sort, least });
   const members = everyHead(kind).map((each) => {
     const number = each.layer * kind.heads + each.head;
-    const value = values ? values[number] : null, own = kind.labels[number];
+    const value = values ? values[number] : null, pattern = kind.labels[number];
     const fits = limit === null || (value !== null && (atMost ? value <= limit : value >= limit));
-    return { ...each, value, label: own, fits: fits && (label === "all" || (own ?? "none") === label) };
+    return { ...each, value, label: pattern, fits: fits && (label === "all" || (pattern ?? "none") === label) };
   });
   if (!values) return members;
   const far = atMost ? Infinity : -Infinity, sign = atMost ? 1 : -1;
@@ -110,7 +110,7 @@ export function groupOf(attention, name, state) {
   const { layers, heads, measures, causal } = attention.kind(name), sorted = state.sort in measures;
   const shape = { ...attention.smallSize(name), causal };
   const members = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
-  const patternOf = ({ label }) => (label ? SHORT_PATTERNS[label].split(" ") : [""]); // a word a line
+  const patternOf = ({ label }) => attention.facts.patternWords[label]?.[1].split(" ") ?? [""]; // a word per line
   const captions = (sorted ? 2 : 0) + Math.max(1, ...members.map((head) => patternOf(head).length));
   return {
     name, layers, heads, ...shape, sorted, captions, members,

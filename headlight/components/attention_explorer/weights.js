@@ -12,7 +12,8 @@ import {
 const CONTENT = "content only";
 
 export class Attention {
-  // facts: { id, steps, sourceTokens, decoderInputTokens, targetTokens, leastRows, patterns, sentences }
+  // facts: { id, steps, sourceTokens, decoderInputTokens, targetTokens, leastRows, patternWords, patterns,
+  // sentences }
   // (headlight/views/attention/explorer_content.py), and for each kind its weights as parts of `steps`, { shape:
   // [layers, heads, queries, keys], weights }. Of a long text each head is small, and `mean` the map of the `chosen`
   // heads. Attention of any model (headlight/views/attention/maps_content.py) may have some of the kinds alone, no
@@ -72,10 +73,10 @@ export class Attention {
   // The facts of one head.
   headOf(name, { layer, head }) {
     const { heads, labels, labelled, measures, counts } = this.kind(name), at = layer * heads + head;
-    const label = labels[at];
+    const label = labels[at], place = this.facts.patternWords[label]?.[0];
     const [rows, eligible] = counts[label]?.[at] ?? [];
     return {
-      kind: this.kind(name), layer, head, label, rows, eligible, labelled: labelled[at],
+      kind: this.kind(name), layer, head, label, place, rows, eligible, labelled: labelled[at],
       sentences: this.facts.sentences,
       share: measures[label]?.[at], confidence: measures.confidence?.[at], entropy: measures.entropy?.[at],
     };

@@ -1,9 +1,7 @@
 // Sentences of the explorer.
 
 import { invite } from "../lib/screen.js";
-import {
-  KIND_NAMES, PATTERN_PLACES, grouped, headName, percent, pluralize, quoted, sentenceCase,
-} from "../lib/words.js";
+import { KIND_NAMES, grouped, headName, percent, pluralize, quoted, sentenceCase } from "../lib/words.js";
 
 const KIND_TEXTS = {
   encoder: "Every source word looks at the whole source.",
@@ -33,13 +31,6 @@ export function sideNames({ name, alone }) {
   return { queries: `Queries${of(name === "encoder")}`, keys: `Keys${of(name !== "decoder")}` };
 }
 
-// For a thumbnail, a word per line.
-export const SHORT_PATTERNS = {
-  previous: "prev.", same: "same", next: "next", mirrored: "mirror", "end of sentence": "end",
-  "beginning of sentence": "start", punctuation: "punct.", alignment: "match", "input alignment": "input match",
-};
-
-export const MEASURES = ["confidence", "entropy", ...Object.keys(SHORT_PATTERNS)];
 export const isSmallestFirst = (measure) => measure === "entropy";
 export const limitText = (measure) => (isSmallestFirst(measure) ? "at most" : "at least");
 
@@ -53,20 +44,16 @@ export function measureText(measure, value) {
 // A head in the grid and in a legend.
 export const tileName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
-// Of another model the first token counts as the beginning, be it a word or a part of an image.
-const placeOf = (label, { sums }) => {
-  return sums && label === "beginning of sentence" ? "the first token" : PATTERN_PLACES[label];
-};
-
 const labelledText = (labelled, sentences) => {
   if (labelled === null) return "";
   return ` It does so in ${percent(labelled / sentences)} of ${pluralize(sentences, "sentence")}.`;
 };
 
-// A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null.
-export function headText({ kind, layer, head, label, share, labelled, sentences, confidence, entropy }) {
+// A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null;
+// place: of its rows' largest weights.
+export function headText({ kind, layer, head, label, place, share, labelled, sentences, confidence, entropy }) {
   const often = label ? labelledText(labelled, sentences) : "";
-  const seen = label && `${measureText(label, share)} of rows look at ${placeOf(label, kind)}`;
+  const seen = label && `${measureText(label, share)} of rows look at ${place}`;
   return (
     `${kindTitle(kind)}, ${headName({ layer, head })}: ${seen ?? "no clear pattern"}.${often} Confidence ` +
     `${measureText("confidence", confidence)}, entropy ${measureText("entropy", entropy)}.`
@@ -76,9 +63,9 @@ export function headText({ kind, layer, head, label, share, labelled, sentences,
 export const looksTitle = (count) => `${["A head", "Two heads", "Three heads"][count - 1] ?? "No head"} worth a look`;
 
 // A head worth a look. rows: those of the `eligible` ones that follow its label.
-export function lookText({ kind, layer, head, label, rows, eligible, labelled, sentences }) {
+export function lookText({ layer, head, place, rows, eligible, labelled, sentences }) {
   const name = sentenceCase(headName({ layer, head }));
-  const seen = `${name} looks at ${placeOf(label, kind)} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
+  const seen = `${name} looks at ${place} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
   return seen + labelledText(labelled, sentences);
 }
 

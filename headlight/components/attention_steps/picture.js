@@ -5,9 +5,10 @@ import { inputsOf, panelsOf } from "./panels.js";
 
 // The figure for the download menu, without its picture. `chosen` is {query, key, dimension}.
 export function figureOf({ data, step, chosen }) {
-  const own = panelsOf(step, data);
-  const matrices = () => matricesOf([...own, ...inputsOf(step, data)], data);
-  const framed = own[0].columns === "keys" ? `the key “${data.keys[chosen.key]}”` : `dimension ${chosen.dimension + 1}`;
+  const panels = panelsOf(step, data);
+  const matrices = () => matricesOf([...panels, ...inputsOf(step, data)], data);
+  const isByKey = panels[0].columns === "keys";
+  const framed = isByKey ? `the key “${data.keys[chosen.key]}”` : `dimension ${chosen.dimension + 1}`;
   const frames = `Framed: the query “${data.queries[chosen.query]}” and ${framed}.`;
   return {
     name: `attention_${step.name}`,

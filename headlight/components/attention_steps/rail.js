@@ -18,8 +18,8 @@ export class Rail {
     if (names.join() !== this.names.join()) {
       this.names = names;
       this.buttons = steps.map(({ name }, index) => {
-        const made = element("button", "", element("span", "number", index + 1), element("span"));
-        return Object.assign(made, { onclick: () => this.choose(name) });
+        const node = element("button", "", element("span", "number", index + 1), element("span"));
+        return Object.assign(node, { onclick: () => this.choose(name) });
       });
       this.find(".stops").replaceChildren(...this.buttons.map((button) => element("li", "", button)));
     }

@@ -117,8 +117,8 @@ class Steps extends Component {
     const group = (place, name, tokens, choose) => {
       const firsts = tokens.map((token) => token.split(JOINT)[0]); // of two, what the query is made of
       const buttons = tokens.map((token, index) => {
-        const made = button(chipText(firsts[index]), () => choose(index), "token");
-        return Object.assign(made, { ariaLabel: spoken(token) });
+        const chip = button(chipText(firsts[index]), () => choose(index), "token");
+        return Object.assign(chip, { ariaLabel: spoken(token) });
       });
       const isMadeUp = firsts.some((token) => token.includes(" ")); // "token 1"
       place.replaceChildren(element("span", "name", name), ...joined(buttons, isMadeUp ? [] : wordRanges(firsts)));
@@ -179,11 +179,11 @@ class Steps extends Component {
     const { data } = this, entry = this.entries[index], step = data.steps[index];
     const hasInputs = this.chosen.step !== ALL && step.name !== INPUTS_BELOW;
     const inputs = hasInputs ? inputsOf(step, data) : [];
-    const own = panelsOf(step, data), wide = [...inputs, ...own].some(isWide);
+    const panels = panelsOf(step, data), wide = [...inputs, ...panels].some(isWide);
     entry.item.classList.toggle("wide", wide);
     entry.item.classList.toggle("from_inputs", inputs.length > 0 && !wide && this.width > LEAST_WIDTH);
     this.drawPanels(entry, INPUTS, inputs);
-    this.drawPanels(entry, OWN, own);
+    this.drawPanels(entry, OWN, panels);
     this.drawPanels(entry, NEURONS, neuronsOf(step.name, data, this.chosen.query));
     this.writeSum(entry, null);
   }

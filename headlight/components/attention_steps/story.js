@@ -139,8 +139,8 @@ export const MEASURES = {
   },
 
   concatenate({ head, heads, grids }) {
-    const whole = squares([...grids.concatenated.values]), own = squares([...grids.headOutput.values]);
-    return { head, heads, share: whole ? own / whole : 0 };
+    const whole = squares([...grids.concatenated.values]), part = squares([...grids.headOutput.values]);
+    return { head, heads, share: whole ? part / whole : 0 };
   },
 
   residual: ({ grids }) => {

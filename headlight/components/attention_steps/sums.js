@@ -14,9 +14,9 @@ export class Sums {
 
   // {name, parts: texts of the computation, value: recomputed, own: the model's}; null for an input.
   of(panel, row, column) {
-    const { recipe } = panel, own = panel.grid.at(row, column), name = this.name(panel, row, column);
-    if (!recipe) return { name, parts: [], value: null, own };
-    return { name, own, ...this[recipe.kind](recipe, row, column, own) };
+    const { recipe } = panel, result = panel.grid.at(row, column), name = this.name(panel, row, column);
+    if (!recipe) return { name, parts: [], value: null, result };
+    return { name, result, ...this[recipe.kind](recipe, row, column, result) };
   }
 
   name(panel, row, column) {
@@ -92,7 +92,7 @@ export class Sums {
   }
 
   masked({ of }, row, column) {
-    if (this.isMasked(row, column)) return { parts: ["masked"], value: -Infinity, own: -Infinity };
+    if (this.isMasked(row, column)) return { parts: ["masked"], value: -Infinity, result: -Infinity };
     return { parts: ["unmasked: the score stays"], value: this.grids[of].at(row, column) };
   }
 
@@ -168,8 +168,8 @@ function farWords(distance) {
 export const others = (count) => `${count} other${count > 1 ? "s" : ""}`;
 
 // A cell in a sentence: the computation, its result, and the model's own number.
-export function sumText({ name, parts, value, own, sign = "; the sum", joined = "; " }, owner) {
-  if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}${owner} ${number(own)}.`;
+export function sumText({ name, parts, value, result, sign = "; the sum", joined = "; " }, owner) {
+  if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}${owner} ${number(result)}.`;
   const head = parts.length > 1 ? `${parts.join(joined)}${sign}: ` : `${parts[0]} = `;
-  return `${name}: ${head}${number(value)}. ${owner} ${number(own)}.`;
+  return `${name}: ${head}${number(value)}. ${owner} ${number(result)}.`;
 }

@@ -64,7 +64,7 @@ function maskText({ editable, toy, kind }) {
 const letter = ({ norm }) => (norm === "pre" ? "X′" : "X");
 const memoryLetter = (block) => (block.kind === "cross" ? "M" : letter(block));
 const plusBias = ({ arrays }, name) => (arrays.bQuery ? ` + b<sub>${name}</sub>` : "");
-const projection = (block, [made, of]) => `${made} = ${of} W<sub>${made}</sub>${plusBias(block, made)}`;
+const projection = (block, [product, of]) => `${product} = ${of} W<sub>${product}</sub>${plusBias(block, product)}`;
 
 // [title, formula, purpose] of each step.
 const TEXTS = {

@@ -6,7 +6,7 @@ import { inWords } from "../lib/tokens.js";
 import { others } from "./sums.js";
 
 // The sentence and the table below it. sums: what `Sums.of` gives for the cell; owner: "The model has".
-export function workedCell({ name, query, key, terms, rest, first, value, own }, owner) {
+export function workedCell({ name, query, key, terms, rest, first, value, result }, owner) {
   const more = rest.count ? [others(rest.count)] : [], gaps = more.map(() => "…");
   const row = (tag, name, cells) => element("tr", "", element("th", "", inWords(name)), ...cells.map((cell) => {
     return element(tag, "", cell);
@@ -20,7 +20,7 @@ export function workedCell({ name, query, key, terms, rest, first, value, own },
     row("td", `key “${key}”`, [...of("right"), ...gaps, ""]),
     row("td", "query × key", products),
   );
-  const text = `${name}: query × key = ${number(value)}. ${owner} ${number(own)}.`;
+  const text = `${name}: query × key = ${number(value)}. ${owner} ${number(result)}.`;
   const scrolled = element("div", "sideways", table);
   setAttributes(scrolled, { tabindex: 0, role: "region", "aria-label": inWords(name) });
   return [element("p", "", inWords(text)), scrolled];

@@ -67,11 +67,11 @@ class BeamTree extends Component {
 
   button(branch, number) {
     const take = () => this.setTriggerValue("choice", branch.ids);
-    const made = button(shortened(shownToken(branch.token)), take, branch.look);
-    if (branch.note) made.append(" ", element("small", "", branch.note));
-    made.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
-    made.dataset.number = number;
-    return Object.assign(made, { tabIndex: -1, ariaLabel: spoken(branch.words) });
+    const node = button(shortened(shownToken(branch.token)), take, branch.look);
+    if (branch.note) node.append(" ", element("small", "", branch.note));
+    node.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
+    node.dataset.number = number;
+    return Object.assign(node, { tabIndex: -1, ariaLabel: spoken(branch.words) });
   }
 
   edge(branch) {

@@ -29,7 +29,7 @@ class ClassDesk extends Component {
     super(root);
     this.rights = new Rights();
     this.door = new Door(this.find("dialog.door"), this.find(".corner"));
-    this.own = new OwnQuestion(this.find("dialog.own"), (question) => this.act("own", question));
+    this.questionForm = new OwnQuestion(this.find("dialog.own"), (question) => this.act("own", question));
     this.hands = new RaisedHands(this.find("dialog.hands"), (hands) => this.act("hands", { hands }));
     this.room = new Room(this.find("dialog.room"), (act, sign) => this.act(act, { sign }));
     this.find(".rights").onsubmit = (event) => this.giveRights(event);
@@ -59,7 +59,7 @@ class ClassDesk extends Component {
   }
 
   draw(data) {
-    const { asked: question, phase } = data;
+    const { question, phase } = data;
     const options = this.find(".options");
     this.door.draw(data);
     this.room.draw(data.signs);
@@ -67,7 +67,7 @@ class ClassDesk extends Component {
     this.write({
       ".place": !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "",
       ".ask": question?.text ?? data.why, ".about": question?.about ?? "",
-      ".told": question?.told ?? "", ".count": countOf(data),
+      ".told": question?.truth ?? "", ".count": countOf(data),
       "[data-act=lock]": data.locked ? "Let new phones in again" : "Let no new phones in",
     });
     this.find(".ask").classList.toggle("why", !question);
@@ -75,7 +75,7 @@ class ClassDesk extends Component {
     options.replaceChildren(...(question ? optionsOf(question) : []));
     options.classList.toggle("bars", Boolean(question?.bars.length));
     options.classList.toggle("long", Boolean(question?.options.some(({ length }) => length > LONG)));
-    this.announce(this.sure === question?.round && question ? this.warning() : data.said);
+    this.announce(this.sure === question?.round && question ? this.warning() : data.notice);
     this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
     this.find("[data-act=discard]").hidden = !question;
     this.find("[data-act=hands]").hidden = !question?.hands;
@@ -83,14 +83,14 @@ class ClassDesk extends Component {
   }
 
   button(name, at) {
-    const [words, key] = ACTS[name], made = button(words, () => this.act(name), at ? "" : "next");
-    if (key) made.append(" ", element("kbd", "", key));
-    made.dataset.act = name;
-    return made;
+    const [words, key] = ACTS[name], node = button(words, () => this.act(name), at ? "" : "next");
+    if (key) node.append(" ", element("kbd", "", key));
+    node.dataset.act = name;
+    return node;
   }
 
   warning() {
-    const { answered } = this.data.asked;
+    const { answered } = this.data.question;
     return `Press N again to delete this question and ${answered === 1 ? "its answer" : `its ${answered} answers`}.`;
   }
 
@@ -121,7 +121,7 @@ class ClassDesk extends Component {
   // Report an act, one at a time, with the version of the class: the server ignores late ones.
   act(name, more = {}) {
     if (this.waiting) return;
-    const { asked: question, phase } = this.data;
+    const { question, phase } = this.data;
     const discards = name === "next" && phase in UNDECIDED, isSure = this.sure === question?.round;
     this.sure = discards && !isSure ? question.round : undefined;
     if (this.sure) return this.announce(this.warning());
@@ -139,15 +139,15 @@ class ClassDesk extends Component {
   more(button) {
     const { act } = button.dataset, { data } = this;
     if (act === "discard" && !button.dataset.sure) {
-      const { answered } = data.asked;
+      const { answered } = data.question;
       button.dataset.sure = "yes";
       button.textContent = `Press again to delete ${answered} ${answered === 1 ? "answer" : "answers"}`;
       return;
     }
     if (act === "link") return this.copyLink(button);
     this.find(".more").hidePopover();
-    if (act === "own") this.own.open(data.tokens);
-    else if (act === "hands") this.hands.open(data.asked);
+    if (act === "own") this.questionForm.open(data.tokens);
+    else if (act === "hands") this.hands.open(data.question);
     else if (act === "room") this.room.open();
     else this.act(act);
   }
@@ -165,7 +165,7 @@ class ClassDesk extends Component {
   }
 
   // Take the secret from the teacher's link, or from this browser; else ask for it.
-  askForRights({ code, gone, refused, said: notice }) {
+  askForRights({ code, gone, refused, notice }) {
     const opened = secretIn(location.hash);
     if (opened) {
       history.replaceState(history.state, "", location.pathname + location.search);
@@ -202,7 +202,7 @@ class ClassDesk extends Component {
     const within = event.composedPath()[0];
     if (event.defaultPrevented || isShortcut(event) || event.repeat || !this.data?.secret) return;
     const key = event.key.toLowerCase(), more = this.find(".more");
-    const form = [this.own.dialog, this.hands.dialog, this.room.dialog].find(({ open }) => open);
+    const form = [this.questionForm.dialog, this.hands.dialog, this.room.dialog].find(({ open }) => open);
     if (form) {
       if (key !== "escape") return;
       form.close();
@@ -222,7 +222,7 @@ class ClassDesk extends Component {
   }
 }
 
-function countOf({ asked: question, here, phase }) {
+function countOf({ question, here, phase }) {
   if (!question) return `${here} here`;
   const { answered, bars } = question;
   if (bars.length > 1) return bars.length === 2 ? "Before and after you talked" : `All ${bars.length} votes`;

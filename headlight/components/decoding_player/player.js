@@ -109,7 +109,7 @@ class Player extends Component {
     this.find(".branch").hidden = !branch;
     if (!branch) return;
     const forced = shownTokens(branch.forced).join(" ");
-    this.write({ ".forced_part": `With “${forced}” forced`, ".now": branch.now, ".own": branch.own });
+    this.write({ ".forced_part": `With “${forced}” forced`, ".now": branch.now, ".own": branch.unforced });
   }
 
   // One step

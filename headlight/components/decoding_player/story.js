@@ -20,7 +20,7 @@ export function stepsOf(trace, chosen, { forced = 0, unforced = "" }) {
   return {
     id: [...trace.sourceIds, ...trace.targetIds].join("-"),
     source: trace.sourceTokens, fed: trace.decoderInputTokens, next: trace.targetTokens, steps,
-    branch: forced ? { forced: trace.targetTokens.slice(0, forced), now: trace.targetText, own: unforced } : null,
+    branch: forced ? { forced: trace.targetTokens.slice(0, forced), now: trace.targetText, unforced } : null,
     maps: { cross, decoder }, all: { cross: trace.cross?.weights, decoder: trace.decoder?.weights },
     layers, heads, ...chosen, name,
     finding: hardestOf(trace), given: trace.numForced ? givenOf(trace) : "",

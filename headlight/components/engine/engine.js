@@ -47,13 +47,13 @@ export class Engine {
     const { pad_id, begin_id, end_id } = config;
     this.never = [...new Set([pad_id, begin_id])].filter((id) => id !== end_id); // what decoding never chooses
     // Keys and values of the tokens fed so far, a slot each, by layer; a search has several translations in them.
-    this.own = this.decoder.map(() => new Float32Array(0));
+    this.selfKeys = this.decoder.map(() => new Float32Array(0));
     this.reserve(length);
     const count = (kind) => this[stackOf(kind)].length * heads;
-    const made = (make) => Object.fromEntries(KINDS.map((kind) => [kind, make(kind)]));
+    const byKind = (make) => Object.fromEntries(KINDS.map((kind) => [kind, make(kind)]));
     // Maps of the sentence at hand; rows and columns at their places for the longest sentence.
-    this.maps = made((kind) => new Float32Array(count(kind) * length * length));
-    this.off = made((kind) => new Uint8Array(count(kind))); // heads whose result is zero
+    this.maps = byKind((kind) => new Float32Array(count(kind) * length * length));
+    this.off = byKind((kind) => new Uint8Array(count(kind))); // heads whose result is zero
     this.nothingHidden = new Uint8Array(length);
     this.hidden = new Uint8Array(length); // source positions that no cross-attention reads
     this.scores = new Float64Array(length);
@@ -66,12 +66,12 @@ export class Engine {
   // Room for the keys of so many tokens.
   reserve(slots) {
     const size = slots * 2 * this.config.d_model;
-    if (this.own[0].length < size) this.own = this.own.map(() => new Float32Array(size));
+    if (this.selfKeys[0].length < size) this.selfKeys = this.selfKeys.map(() => new Float32Array(size));
   }
 
-  // Begin a sentence: ids with the end of sentence. off: heads such as "cross.2.4" whose result is zero from now on;
-  // hidden: source positions that no head of cross-attention may read. Throws RangeError for a head or a position that
-  // is not there.
+  // Begin a sentence: ids with the end of sentence. off: addresses of heads, "cross.3.5", whose result is zero from
+  // now on; hidden: source positions that no head of cross-attention may read. Throws RangeError for a head or a
+  // position that is not there.
   begin(source, { off = [], hidden = [] } = {}) {
     const { max_length: length } = this.config;
     if (!(source.length > 0 && source.length <= length)) throw new RangeError(`a source has 1 to ${length} ids`);
@@ -88,13 +88,14 @@ export class Engine {
     this.encoded = encoded;
   }
 
-  // The heads whose result is zero: "encoder.0.3" as in Python's "zero:encoder.0.3".
+  // Take addresses of the heads whose result is zero, counted from 1: "encoder.1.4".
   turnOff(heads) {
     const { num_heads } = this.config;
     KINDS.forEach((kind) => this.off[kind].fill(0));
     for (const each of heads) {
-      const [kind, layer, head] = each.split("."), at = layer * num_heads + Number(head);
-      if (!(at < this.off[kind]?.length && head >= 0 && head < num_heads)) throw new RangeError(`no head ${each}`);
+      const [kind, ...numbers] = each.split("."), [layer, head] = numbers.map((number) => number - 1);
+      const at = layer * num_heads + head, isThere = layer >= 0 && head >= 0 && head < num_heads;
+      if (!isThere || !(at < this.off[kind]?.length)) throw new RangeError(`no head ${each}`);
       this.off[kind][at] = 1;
     }
   }
@@ -135,9 +136,9 @@ export class Engine {
   // Feed the decoder its newest tokens, of which the first stands at `start`; their vectors are in `x` then.
   advance(ids, start, noted) {
     const places = Int32Array.from(ids, (_, row) => start + row), counts = places.map((place) => place + 1);
-    const own = { rows: ids.length, counts, slots: Array(ids.length).fill(this.identity), places };
+    const selfPlan = { rows: ids.length, counts, slots: Array(ids.length).fill(this.identity), places };
     this.embed("decoder", ids, places);
-    this.runDecoder({ own, at: places, read: this.readMemory(ids.length, places) }, { noted });
+    this.runDecoder({ selfPlan, at: places, read: this.readMemory(ids.length, places) }, { noted });
   }
 
   // Feed several translations under way a token each, all at one position. paths: the slots of each one's tokens, the
@@ -146,8 +147,8 @@ export class Engine {
     const rows = ids.length, all = (value) => new Int32Array(rows).fill(value);
     const at = Int32Array.from(paths, (path) => path[position]);
     this.embed("decoder", ids, all(position));
-    const own = { rows, counts: all(position + 1), slots: paths, places: null };
-    this.runDecoder({ own, at, read: this.readMemory(rows, isWatched ? this.identity : null) });
+    const selfPlan = { rows, counts: all(position + 1), slots: paths, places: null };
+    this.runDecoder({ selfPlan, at, read: this.readMemory(rows, isWatched ? this.identity : null) });
   }
 
   // Every row reads the one memory.
@@ -157,17 +158,17 @@ export class Engine {
   }
 
   // own: how rows read what was fed, `at` which slots theirs are, read: how they read the memory; else as `runEncoder`.
-  runDecoder({ own, at, read }, { replaced, noted } = {}) {
-    const { d_model: d } = this.config, { rows } = own;
+  runDecoder({ selfPlan, at, read }, { replaced, noted } = {}) {
+    const { d_model: d } = this.config, { rows } = selfPlan;
     for (let number = replaced?.layer ?? 0; number < this.decoder.length; number++) {
-      const layer = this.decoder[number], keys = this.own[number], changes = { replaced, noted };
+      const layer = this.decoder[number], keys = this.selfKeys[number], changes = { replaced, noted };
       if (replaced?.kind !== "cross" || replaced.layer !== number) {
         this.attention("decoder", number, layer.attentionNorm, layer.attention.output, rows, changes, (x) => {
           this.kernel.multiply(x, rows, layer.attention.all, this.projected);
           for (let row = 0; row < rows; row++) {
             keys.set(this.projected.subarray((3 * row + 1) * d, (3 * row + 3) * d), at[row] * 2 * d);
           }
-          this.attend("decoder", number, 3 * d, keys, 2 * d, 0, own, this.nothingHidden);
+          this.attend("decoder", number, 3 * d, keys, 2 * d, 0, selfPlan, this.nothingHidden);
         });
       }
       this.attention("cross", number, layer.crossNorm, layer.cross.output, rows, changes, (x) => {

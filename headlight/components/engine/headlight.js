@@ -3,7 +3,7 @@
 //   const headlight = openModel({ header, weights, kernel, worker });
 //   await headlight.ready;                                  // { kernel: "WebAssembly SIMD", where: "worker" }
 //   await headlight.translate("Hello!");                    // "Hallo!"
-//   const trace = await headlight.trace("Hello!", { off: ["cross.2.4"] });
+//   const trace = await headlight.trace("Hello!", { off: ["cross.3.5"] });
 //
 // header and weights: the two that `pack` of transformer/exchange/int8.py makes of a checkpoint, the second a
 // Uint8Array; kernel: the bytes of kernel.wasm, or null for plain JavaScript; worker: the text of the bundle of
@@ -17,16 +17,17 @@
 //                                                 decoding.js, which also says what the option `watched` adds; of what
 //                                                 ended also `text` and `tokens`, and keptTokens: [step][path] of the
 //                                                 last ids
-//   headLosses(text, targetIds, each, { lane })   losses without each head alone: each({ head: "cross.2.4", losses,
-//                                                 turned }) is called head by head, behind all other runs and in no
-//                                                 order, see sharing.js; resolves to log P of each id
+//   headLosses(text, targetIds, each, { lane })   losses without each head alone: each({ kind, layer, head,
+//                                                 losses, turned }), counted from 0, is called head by head,
+//                                                 behind all other runs and in no order, see sharing.js;
+//                                                 resolves to log P of each id
 //   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
 // Options:
 //   prefix    a text or ids that the translation begins with
 //   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
 //   beam      1 for greedy decoding, a size, or { size, alpha, penalty: "gnmt" or "length" }
 //   sampling  { temperature, topK, seed }: drawn, in place of the most probable
-//   off       heads whose output is zero: ["cross.2.4"], kind, layer and head from 0, as Python's "zero:cross.2.4"
+//   off       heads whose output is zero: ["cross.3.5"], layer and head counted from 1 as in addresses
 //   hidden    source positions, from 0, that no head of cross-attention may read, as "forbid:cross.*.*:k"
 //   lane      a name: a newer run of the same lane gives up the older one, whose promise rejects with GivenUp; without
 //             one, runs wait for their turn

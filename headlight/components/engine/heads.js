@@ -20,13 +20,15 @@ export function partsOf(engine, source, target) {
   return parts;
 }
 
-// Of each head of a part { head: "cross.2.4", losses: [target], turned }: what log P of each target id loses without
-// it, in nats, and whether greedy decoding would leave this translation. Besides `logs`, the log P with all heads.
+// Of each head of a part { kind, layer, head, losses: [target], turned }, counted from 0: what log P of each target id
+// loses without it, in nats, and whether greedy decoding would leave this translation. Besides `logs`, the log P with
+// all heads.
 export function partLosses(engine, source, target, { kind, layer, heads }) {
   const base = withAll(engine, source, target), forced = Number(engine.config.forced_first_token);
   runWithoutEach(engine, base, kind, layer, heads);
   const each = scores(engine, target, heads.length, forced).map(({ logs, turned }, at) => {
-    return { head: `${kind}.${layer}.${heads[at]}`, losses: base.logs.map((own, step) => own - logs[step]), turned };
+    const losses = base.logs.map((complete, step) => complete - logs[step]);
+    return { kind, layer, head: heads[at], losses, turned };
   });
   return { each, logs: base.logs.slice() };
 }
@@ -59,18 +61,18 @@ function runWithoutEach(engine, { noted, source, fed, read }, kind, layer, heads
     clear(engine, into, copy * mixed.length, mixed.length, head);
   });
   const replaced = { kind, layer, fill };
-  const own = engine.copies(count, fed.length), at = Int32Array.from(own.counts, (_, row) => row);
-  own.counts = at.map((row) => (row % fed.length) + 1);
+  const selfPlan = engine.copies(count, fed.length), at = Int32Array.from(selfPlan.counts, (_, row) => row);
+  selfPlan.counts = at.map((row) => (row % fed.length) + 1);
   heads.forEach((_, copy) => engine.x.set(x, copy * x.length));
   if (kind !== "encoder") {
-    engine.runDecoder({ own, at, read: engine.readMemory(own.rows, null) }, { replaced });
+    engine.runDecoder({ selfPlan, at, read: engine.readMemory(selfPlan.rows, null) }, { replaced });
     return;
   }
   const encoder = engine.copies(count, source), ids = Array.from({ length: count }, () => fed).flat();
   engine.runEncoder(encoder, { replaced });
   engine.embed("decoder", ids, at.map((row) => row % fed.length));
   const slots = ids.map((_, row) => encoder.slots[Math.floor(row / fed.length) * source]);
-  engine.runDecoder({ own, at, read: { ...engine.readMemory(own.rows, null), slots } });
+  engine.runDecoder({ selfPlan, at, read: { ...engine.readMemory(selfPlan.rows, null), slots } });
   engine.memoryKeys.forEach((keys, number) => keys.set(read[number])); // those of all heads are there again
 }
 

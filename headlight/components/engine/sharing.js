@@ -7,11 +7,12 @@ const LEAVES = 1000; // ms after its last part, so that it is there for what is 
 
 export class Sharing {
   // own: the model's service; hire(weights): a promise of another one with `end()`, or of null; null for no helper.
-  constructor(own, hire) {
-    Object.assign(this, { own, hire, runs: new Map(), under: 0, helper: null });
+  constructor(service, hire) {
+    Object.assign(this, { service, hire, runs: new Map(), under: 0, helper: null });
   }
 
-  // Call each({ head, losses, turned }) for each head; gives log P of each id with all heads. See headlight.js.
+  // Call each({ kind, layer, head, losses, turned }) for each head; gives log P of each id with all heads, see
+  // headlight.js.
   async measure(text, target, each, lane) {
     const run = { lane, isGivenUp: false };
     this.giveUp(lane);
@@ -27,7 +28,7 @@ export class Sharing {
   }
 
   async work(run, text, target, each) {
-    const { lane } = run, { source, parts } = await this.own.ask("headParts", [text, target], { lane });
+    const { lane } = run, { source, parts } = await this.service.ask("headParts", [text, target], { lane });
     let logs = null;
     const workOff = async (service) => {
       while (parts.length) {
@@ -45,13 +46,13 @@ export class Sharing {
       helping.catch(() => {}); // the error is thrown below
     };
     this.hired()?.then(help, () => {});
-    await workOff(this.own);
+    await workOff(this.service);
     await helping;
     return logs;
   }
 
   hired() {
-    if (this.hire) this.helper ??= this.own.ask("packed", [], {}).then(this.hire);
+    if (this.hire) this.helper ??= this.service.ask("packed", [], {}).then(this.hire);
     return this.helper;
   }
 

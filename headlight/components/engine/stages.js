@@ -76,12 +76,12 @@ function recordPass(engine, norm, pass, kind, layer) {
 
 // Some columns of an array of rows: [count, width].
 function columns(array, count, stride, first, width) {
-  const made = new Float32Array(count * width);
+  const result = new Float32Array(count * width);
   for (let row = 0; row < count; row++) {
     const from = row * stride + first;
-    made.set(array.subarray(from, from + width), row * width);
+    result.set(array.subarray(from, from + width), row * width);
   }
-  return made;
+  return result;
 }
 
 function withMaps(engine, whole, kind, layer, target) {
@@ -97,12 +97,12 @@ function withMaps(engine, whole, kind, layer, target) {
 
 // Q K^T of each head: [heads, queries, keys].
 function productsOf(query, key, heads, queries, keys) {
-  const d = query.length / queries, width = d / heads, made = new Float64Array(heads * queries * keys);
-  for (let at = 0; at < made.length; at++) {
+  const d = query.length / queries, width = d / heads, result = new Float64Array(heads * queries * keys);
+  for (let at = 0; at < result.length; at++) {
     const j = at % keys, i = Math.floor(at / keys) % queries, first = Math.floor(at / (queries * keys)) * width;
-    for (let c = first; c < first + width; c++) made[at] += query[i * d + c] * key[j * d + c];
+    for (let c = first; c < first + width; c++) result[at] += query[i * d + c] * key[j * d + c];
   }
-  return made;
+  return result;
 }
 
 // A linear map as X W + b: W is [inputs, outputs].
@@ -141,52 +141,52 @@ function compute({ whole: { residual, memory }, unmasked, queries, keys }, param
 }
 
 function projected(input, d, { w, b, outputs }) {
-  const rows = input.length / d, made = new Float64Array(rows * outputs);
+  const rows = input.length / d, result = new Float64Array(rows * outputs);
   for (let row = 0; row < rows; row++) {
     const to = row * outputs;
     for (let i = 0; i < d; i++) {
       const value = input[row * d + i], from = i * outputs;
-      for (let o = 0; o < outputs; o++) made[to + o] += value * w[from + o];
+      for (let o = 0; o < outputs; o++) result[to + o] += value * w[from + o];
     }
-    for (let o = 0; o < outputs; o++) made[to + o] += b[o];
+    for (let o = 0; o < outputs; o++) result[to + o] += b[o];
   }
-  return made;
+  return result;
 }
 
 function softmax(scores, unmasked, keys) {
-  const made = new Float64Array(scores.length);
+  const result = new Float64Array(scores.length);
   for (let from = 0; from < scores.length; from += keys) {
     const open = (key) => unmasked[(from + key) % unmasked.length];
     let peak = -Infinity, sum = 0;
     for (let key = 0; key < keys; key++) if (open(key)) peak = Math.max(peak, scores[from + key]);
-    for (let key = 0; key < keys; key++) if (open(key)) sum += made[from + key] = Math.exp(scores[from + key] - peak);
-    for (let key = 0; key < keys; key++) made[from + key] /= sum;
+    for (let key = 0; key < keys; key++) if (open(key)) sum += result[from + key] = Math.exp(scores[from + key] - peak);
+    for (let key = 0; key < keys; key++) result[from + key] /= sum;
   }
-  return made;
+  return result;
 }
 
 // Weights times values, head after head: [queries, d_model].
 function mix(weights, value, heads, queries, keys, d) {
-  const made = new Float64Array(queries * d), width = d / heads;
+  const result = new Float64Array(queries * d), width = d / heads;
   for (let head = 0; head < heads; head++) {
     for (let row = 0; row < queries; row++) {
       for (let key = 0; key < keys; key++) {
         const weight = weights[(head * queries + row) * keys + key];
-        for (let c = head * width; c < (head + 1) * width; c++) made[row * d + c] += weight * value[key * d + c];
+        for (let c = head * width; c < (head + 1) * width; c++) result[row * d + c] += weight * value[key * d + c];
       }
     }
   }
-  return made;
+  return result;
 }
 
 function normalised(x, d, { gain, bias }) {
-  const made = new Float64Array(x.length);
+  const result = new Float64Array(x.length);
   for (let from = 0; from < x.length; from += d) {
     const row = x.subarray(from, from + d), mean = row.reduce((sum, value) => sum + value, 0) / d;
     const deviation = Math.sqrt(row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / d + EPSILON);
-    row.forEach((value, i) => (made[from + i] = ((value - mean) / deviation) * gain[i] + bias[i]));
+    row.forEach((value, i) => (result[from + i] = ((value - mean) / deviation) * gain[i] + bias[i]));
   }
-  return made;
+  return result;
 }
 
 function differences(stages, computed) {

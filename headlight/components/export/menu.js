@@ -45,11 +45,11 @@ export function offerDownload(label, figureOf) {
 export class DownloadMenu {
   constructor(place) {
     const button = ([what, name]) => {
-      const made = element("button", "", name);
-      made.type = "button";
-      made.dataset.take = what;
-      made.onclick = () => this.take(what);
-      return made;
+      const node = element("button", "", name);
+      node.type = "button";
+      node.dataset.take = what;
+      node.onclick = () => this.take(what);
+      return node;
     };
     const row = ([name, kinds]) => element("div", "", element("span", "", name), ...kinds.map(button));
     this.rows = ROWS.map(row);

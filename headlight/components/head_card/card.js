@@ -19,7 +19,7 @@ class HeadCard extends Component {
   constructor(root) {
     super(root);
     const { find } = this;
-    Object.assign(this, { frame: find(".head_card"), own: find(".own"), examples: find(".examples") });
+    Object.assign(this, { frame: find(".head_card"), sentence: find(".own"), examples: find(".examples") });
     Object.assign(this, { readout: find(".readout"), select: find(".choose select"), drawn: [] });
     this.select.onchange = () => {
       this.group = this.select.value;
@@ -27,7 +27,7 @@ class HeadCard extends Component {
     };
     const figure = () => figureOf(this.data, this.drawn.map(({ example }) => example));
     const label = "examples of this head";
-    find(".under").append(offerPicture(label, figure, this.frame, () => [this.own, this.examples]));
+    find(".under").append(offerPicture(label, figure, this.frame, () => [this.sentence, this.examples]));
     this.whenResized(this.frame, () => this.place());
   }
 
@@ -56,8 +56,8 @@ class HeadCard extends Component {
   }
 
   headButton(head) {
-    const made = button(`${head.name} (${head.cosine})`, () => this.setTriggerValue("head", headAddress(head)));
-    return Object.assign(made, { title: `The cosine between the weights of both is ${head.cosine}` });
+    const node = button(`${head.name} (${head.cosine})`, () => this.setTriggerValue("head", headAddress(head)));
+    return Object.assign(node, { title: `The cosine between the weights of both is ${head.cosine}` });
   }
 
   figure(data) {
@@ -71,7 +71,7 @@ class HeadCard extends Component {
     const shown = JSON.stringify([this.text, this.group]);
     if (shown !== this.shown) {
       const describe = (words) => this.readOut(words);
-      this.drawn = [[OWN, this.own], [this.group, this.examples]].flatMap(([name, place]) => {
+      this.drawn = [[OWN, this.sentence], [this.group, this.examples]].flatMap(([name, place]) => {
         const lines = examples.filter(({ group }) => group === name).map((each) => new ExampleLines(each, describe));
         place.replaceChildren(...lines.map((each) => each.element));
         return lines;

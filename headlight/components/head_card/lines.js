@@ -49,9 +49,9 @@ export class ExampleLines {
   row(side, tokens, words, name) {
     const buttons = tokens.map((token, index) => {
       const parts = [element("span", "token", chipText(token)), element("span", "weight")];
-      const made = element("button", isSpecial(token) ? "special" : "", ...parts);
+      const node = element("button", isSpecial(token) ? "special" : "", ...parts);
       const ariaLabel = spoken(wordsOf(this.example, this.map, { side, index }));
-      return Object.assign(made, { type: "button", tabIndex: index ? -1 : 0, ariaLabel });
+      return Object.assign(node, { type: "button", tabIndex: index ? -1 : 0, ariaLabel });
     });
     const row = element("div", `side ${name}`, ...joined(buttons, words));
     const label = name === "keys" ? "Tokens that are looked at" : "Tokens that look";

@@ -156,18 +156,18 @@ class HeadFinder extends Component {
 
   path({ at, x, y }) {
     const { kind, layer } = this.data.heads[at];
-    const made = svgElement("path", { d: shapeAt(layer, x, y, RADIUS), class: isHollow(layer) ? "dot hollow" : "dot" });
-    made.style.setProperty("--kind", KINDS[kind]);
-    return made;
+    const mark = svgElement("path", { d: shapeAt(layer, x, y, RADIUS), class: isHollow(layer) ? "dot hollow" : "dot" });
+    mark.style.setProperty("--kind", KINDS[kind]);
+    return mark;
   }
 
   dot(place) {
-    const made = this.path(place), head = this.data.heads[place.at];
-    setAttributes(made, {
+    const mark = this.path(place), head = this.data.heads[place.at];
+    setAttributes(mark, {
       role: "button", tabindex: "-1", "aria-label": wordsOf(this.data, place.at, this.chosen),
       "aria-pressed": String(headAddress(head) === this.chosen.head), "data-name": headAddress(head),
     });
-    return made;
+    return mark;
   }
 
   // The rings around what is chosen and what is pointed at, with their standard errors.

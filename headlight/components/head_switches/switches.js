@@ -60,11 +60,11 @@ class HeadSwitches extends Component {
   }
 
   button(kind, layer, head) {
-    const name = headAddress({ kind, layer, head }), made = button("", () => this.toggle(name));
-    made.tabIndex = this.buttons.size ? -1 : 0;
-    Object.assign(made.dataset, { name, kind, layer, head });
-    this.buttons.set(name, made);
-    return made;
+    const name = headAddress({ kind, layer, head }), node = button("", () => this.toggle(name));
+    node.tabIndex = this.buttons.size ? -1 : 0;
+    Object.assign(node.dataset, { name, kind, layer, head });
+    this.buttons.set(name, node);
+    return node;
   }
 
   show() {

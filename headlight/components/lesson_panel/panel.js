@@ -147,9 +147,9 @@ class LessonPanel extends Component {
     const buttons = (data.kind === "one" || several ? data.options : []).map(([name, label]) => {
       const isPressed = this.chosen.has(name), isRight = data.right.includes(name);
       const isWrong = isPressed && data.tried.choice !== null && (over || !several) && !isRight;
-      const made = button("", () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
-      setWords(made, label);
-      return Object.assign(made, { ariaPressed: String(isPressed), disabled: over });
+      const node = button("", () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
+      setWords(node, label);
+      return Object.assign(node, { ariaPressed: String(isPressed), disabled: over });
     });
     if (several && !over) buttons.push(button("Check", () => this.answer([...this.chosen]), "check"));
     if (data.kind === "do" && !over) buttons.push(button("I have done it", () => this.answer(true), "check"));

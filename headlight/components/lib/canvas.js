@@ -35,8 +35,8 @@ export const tintOf = (share) => asText([...WEIGHT, share]);
 
 // The colour of a digit on a cell of this weight: the page's own on a faint cell, else black or white, whichever stands
 // out more.
-export function labelColor(weight, dark, own) {
-  if (weight < FAINT) return own;
+export function labelColor(weight, dark, colour) {
+  if (weight < FAINT) return colour;
   const cell = shade(weight, dark), opaque = cell[3];
   const visible = PAGES[themeOf(dark)].map((part, at) => part + opaque * (cell[at] - part));
   return luminance(visible) > MIDDLE ? BLACK : WHITE;
@@ -63,10 +63,10 @@ export function tint(place, weight, dark) {
 
 // Children are elements, or texts that are set as text.
 export function element(tag, className = "", ...children) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  node.append(...children);
+  return node;
 }
 
 export function button(text, onclick, className = "") {
@@ -80,14 +80,14 @@ export function setWords(place, parts) {
 
 // An element of SVG, which has attributes in place of a class.
 export function svgElement(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  setAttributes(made, attributes);
-  made.append(...children);
-  return made;
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  setAttributes(node, attributes);
+  node.append(...children);
+  return node;
 }
 
-export function setAttributes(made, attributes) {
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+export function setAttributes(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
 // A formula of ours: its <sub> and <sup> become elements, all else is text.

@@ -9,14 +9,6 @@ export const KIND_NAMES = {
   encoder: "Encoder self-attention", decoder: "Masked decoder self-attention", cross: "Cross-attention",
 };
 
-// The place of the largest weight of a row in a head of each pattern.
-export const PATTERN_PLACES = {
-  previous: "the token before", same: "its own token", next: "the token after", mirrored: "the mirrored place",
-  "end of sentence": "the end of sentence", "beginning of sentence": "the beginning of sentence",
-  punctuation: "a punctuation mark", alignment: "the matching source word",
-  "input alignment": "the source word of the word written before",
-};
-
 export const quoted = (token) => `“${token}”`;
 
 // A token with its number, from 1, where another one reads the same: “▁no” (query 3).

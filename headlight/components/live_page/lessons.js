@@ -23,7 +23,7 @@ export function isRight(kind, { right, value, margin }, choice) {
 
 // The feedback on a choice, "" on one that is right; undefined for a choice that the question does not have.
 export function feedbackOn(kind, solution, choice) {
-  const of = (name) => (Object.hasOwn(solution.said, name) ? solution.said[name] : undefined);
+  const of = (name) => (Object.hasOwn(solution.choices, name) ? solution.choices[name] : undefined);
   if (kind === "number" && Number.isFinite(choice)) {
     const off = isRight(kind, solution, choice) ? "" : ` ${of(choice < solution.value ? "low" : "high")}`;
     return `You said ${String(choice).replace("-", MINUS)}.${off}`;
@@ -34,8 +34,8 @@ export function feedbackOn(kind, solution, choice) {
   return of(`${hit} ${choice.length - hit}`);
 }
 
-// The panel's data of an answer { panel, told } after some attempts; `told` is the solution.
-export function panelData({ panel: data, told: solution }, tried) {
+// The panel's data of an answer { panel, feedback } after some attempts.
+export function panelData({ panel: data, feedback: solution }, tried) {
   if (!solution) return { ...data, tried };
   const isOver = tried.right || tried.shown, feedback = feedbackOn(data.kind, solution, tried.choice);
   return {
@@ -48,7 +48,7 @@ export function panelData({ panel: data, told: solution }, tried) {
 }
 
 // The valid part of the attempts that a browser has stored.
-export function restored({ panel: { kind }, told: solution }, stored) {
+export function restored({ panel: { kind }, feedback: solution }, stored) {
   if (!solution || !stored || typeof stored !== "object") return fresh();
   const choice = feedbackOn(kind, solution, stored.choice) === undefined ? null : stored.choice;
   const hints = Number.isInteger(stored.hints) ? Math.min(Math.max(stored.hints, 0), solution.hints.length) : 0;
@@ -98,7 +98,7 @@ export class Lessons {
   draw() {
     const { answer, step, lesson, view } = this, tried = this.tried, { at, shown, panel: { key } } = answer;
     const isOver = tried.right || tried.shown;
-    veil([...step.cover, ...(isOver || !answer.told ? [] : step.veil)]);
+    veil([...step.cover, ...(isOver || !answer.feedback ? [] : step.veil)]);
     this.missing.textContent = (isOver ? shown : at).missing;
     const again = step.judged && !isOver && this.answered(lesson).has(this.number);
     this.give({ ...panelData(answer, { ...tried }), away: ![at.view, shown.view].includes(view), again, name: key });
@@ -118,19 +118,19 @@ export class Lessons {
 
   handle(name, value) {
     const { answer, tried } = this;
-    if (!answer.told) return;
+    if (!answer.feedback) return;
     const isOver = tried.right || tried.shown, { kind } = answer.panel;
     if (name === "choice" && !isOver) {
-      Object.assign(tried, { choice: value, right: isRight(kind, answer.told, value) });
+      Object.assign(tried, { choice: value, right: isRight(kind, answer.feedback, value) });
     }
-    if (name === "hint") tried.hints = Math.min(tried.hints + 1, answer.told.hints.length);
+    if (name === "hint") tried.hints = Math.min(tried.hints + 1, answer.feedback.hints.length);
     if (name === "show") tried.shown ||= !tried.right;
     this.draw();
     if ((name === "show" || (!isOver && tried.right)) && answer.panel.moves) this.look(answer.shown);
   }
 
   // Open the view of a place for the step that is shown.
-  look({ view, said: params }, text = this.page.params.text) {
+  look({ view, values: params }, text = this.page.params.text) {
     this.page.open(view, { text, ...params, lesson: `${this.lesson.name}.${this.number + 1}` });
   }
 
@@ -146,10 +146,10 @@ export class Lessons {
   // Go to a step, with a sentence if the step is about it, else with the step's own.
   go(lesson, number, text = "") {
     const step = lesson.steps[number], [first] = Object.keys(step.answers);
-    const own = text && answerFor(step, text) ? text : first;
+    const sentence = text && answerFor(step, text) ? text : first;
     Object.assign(this, { lesson, number });
     scrollTo(0, 0);
-    this.look(answerFor(step, own).at, own);
+    this.look(answerFor(step, sentence).at, sentence);
   }
 
   // The judged steps of a lesson, from 0, that were answered rightly, whatever the sentence.

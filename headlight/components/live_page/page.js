@@ -64,7 +64,7 @@ class LivePage {
   }
 
   // A view, each of its components in a shadow tree with its style alone, as in the app.
-  made(name) {
+  viewOf(name) {
     const View = VIEWS[name], section = find(`[data-view="${name}"]`), navigate = (changes) => this.navigate(changes);
     const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => this.rooted(host));
     return new View({ place, more, section, source: this.source, navigate, lessons: this.lessons });
@@ -129,7 +129,7 @@ class LivePage {
       await breathe(); // for keys that were pressed meanwhile
       if (!isCurrent()) return;
       this.lessons?.show(view, params);
-      await (this.views[view] ??= this.made(view)).show({ text, trace, params, isCurrent, setStatus });
+      await (this.views[view] ??= this.viewOf(view)).show({ text, trace, params, isCurrent, setStatus });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;

@@ -1,9 +1,7 @@
 // Patterns of attention heads in one sentence, as in transformer/interpret/head_patterns.py: the positions of the rows'
-// largest weights, their sharpness, and the name of the pattern. `rules` has the thresholds and marks from there.
+// largest weights, their sharpness, and the name of the pattern. `rules` has thresholds and offsets from there.
 
 import { isMarks } from "../lib/tokens.js";
-
-const OFFSETS = { previous: -1, same: 0, next: 1 };
 
 const isWord = (token) => /[\p{L}\p{N}]/u.test(token) && !(token.startsWith("<") && token.endsWith(">"));
 
@@ -115,7 +113,7 @@ function countsOf(kind, { maxima, choice }, keys, aligned, rules) {
     if (sort.some(Boolean)) counts[pattern] = counted((row) => sort[maxima[row]]);
   }
   if (kind !== "cross") {
-    for (const [pattern, offset] of Object.entries(OFFSETS)) {
+    for (const [pattern, offset] of Object.entries(rules.offsets)) {
       if (kind === "decoder" && offset > 0) continue;
       const there = (row) => row + offset >= 0 && row + offset < keys.length;
       counts[pattern] = counted((row) => maxima[row] === row + offset, there);

@@ -25,10 +25,7 @@ export class LocalSource {
   losses(trace, progress, lane = "losses") {
     const measure = async () => {
       const heads = [];
-      const each = ({ head: name, losses, turned }) => {
-        const [kind, layer, head] = name.split(".");
-        progress(heads.push({ kind, layer: Number(layer), head: Number(head), losses, turned }));
-      };
+      const each = (measured) => progress(heads.push(measured));
       await this.model.headLosses(trace.sourceText, trace.targetIds, each, { lane });
       return heads;
     };

@@ -194,7 +194,7 @@ export class Heads extends View {
     const off = this.offIn(params.off || this.start, importance);
     this.give(switches, { importance, before: trace, ablation: "zero", off: headsAddress(off) });
     if (!off.length) return this.showTable({ importance, before: trace });
-    const options = { off: off.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`) };
+    const options = { off: off.map(headAddress) };
     const after = await this.source.trace(text, options, "off");
     const forced = await this.source.trace(text, { ...options, target: trace.targetIds }, "off");
     if (isCurrent()) this.showTable({ before: trace, forced, after, change: { off } });

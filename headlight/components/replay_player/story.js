@@ -7,7 +7,7 @@
 //   probabilities: { shape: [snapshots, target], weights }
 //   attention: { shape: [snapshots, layers, heads, queries, keys], weights }, in 65535ths
 //   focus: { shape: [snapshots, layers, heads], weights }, uniform: a number or null
-//   patterns: { "layer.head": one { label, rows, eligible } or null per snapshot }, layer and head from 0
+//   patterns: { "layer.head": one { place, rows, eligible } or null per snapshot }, layer and head from 0
 
 import { KIND_NAMES, grouped, headName, percent } from "../lib/words.js";
 import {
@@ -102,16 +102,16 @@ function scoreCurve(facts) {
 function focusCurve(facts, layer, head) {
   const { steps, uniform, focus: { shape: [, layers, heads] } } = facts, x = steps.map((_, at) => at);
   if (uniform === null) return { lines: [] };
-  const of = (one, other) => x.map((at) => focusAt(facts, at, one, other)), own = of(layer, head), others = [];
+  const of = (one, other) => x.map((at) => focusAt(facts, at, one, other)), line = of(layer, head), others = [];
   for (let one = 0; one < layers; one++) {
     for (let other = 0; other < heads; other++) {
       if (one !== layer || other !== head) others.push({ x, y: of(one, other), faint: true });
     }
   }
-  const at = own.map((value, snapshot) => [snapshot, value]), texts = own.map(percent);
+  const at = line.map((value, snapshot) => [snapshot, value]), texts = line.map(percent);
   const title = "A row's largest weight: this head, and faint the others";
   const { high, ticks } = scale(1);
-  return { title, lines: [...others, { x, y: own }], high, ticks: ticks.map(([at]) => [at, percent(at)]), at, texts };
+  return { title, lines: [...others, { x, y: line }], high, ticks: ticks.map(([at]) => [at, percent(at)]), at, texts };
 }
 
 const scale = (high) => ({ high, ticks: [0, high / 2, high].map((value) => [value, String(value)]) });

@@ -1,6 +1,6 @@
 // Sentences and numbers of the training replay.
 
-import { NOTHING, PATTERN_PLACES, grouped, headName, percent, pluralize, sentenceCase } from "../lib/words.js";
+import { NOTHING, grouped, headName, percent, pluralize, sentenceCase } from "../lib/words.js";
 
 const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
 
@@ -36,12 +36,12 @@ export const spokenText = (place, loss, { wrote, more }) => {
 };
 
 // uniform: the focus of a head that spreads every row evenly, null where rows have a single key.
-// pattern: { label, rows, eligible } of the head at this snapshot, or null.
+// pattern: { place, rows, eligible } of the head at this snapshot, or null.
 export function headText(focus, uniform, pattern) {
   if (uniform === null) return "Every row has a single key, so there is nothing to choose.";
   const sharp = `A row puts ${percent(focus)} on one token (spread evenly: ${percent(uniform)}).`;
   if (!pattern) return sharp;
-  return `${sharp} In ${pattern.rows} of ${pattern.eligible} rows that is ${PATTERN_PLACES[pattern.label]}.`;
+  return `${sharp} In ${pattern.rows} of ${pattern.eligible} rows that is ${pattern.place}.`;
 }
 
 // The change of a head over the training, and the head of its kind that changed most: { layer, head, first, last }.

@@ -7,7 +7,7 @@ import { isGreedyAt, logProbabilities, runnerUp } from "../lib/trace.js";
 import { chanceText, grouped, signed } from "../lib/words.js";
 
 const ALIKE = 0.5; // of a row's weight on the same source tokens: with less, tokens do not stand under one another
-const LEAST_LIMIT = { change: 1, own: 2 }; // nats: the full colour is never for less
+const LEAST_LIMIT = { change: 1, score: 2 }; // nats: the full colour is never for less
 
 // Both translations with log P of their tokens; forced: the unchanged one under the change. A row that reads as one
 // above it is left out.
@@ -31,7 +31,7 @@ export function changeRows(before, forced, after) {
 // The visitor's translation over the model's own, with log P, the rank, and what greedy decoding would write instead.
 export function ownRows(yours, model) {
   const logs = logProbabilities(yours), columns = columnsOf(yours, model);
-  const limit = Math.max(LEAST_LIMIT.own, ...logs.map((each) => -each));
+  const limit = Math.max(LEAST_LIMIT.score, ...logs.map((each) => -each));
   const shaded = (at) => ({ css: "lost", shade: -logs[at] / limit });
   const preferred = (at) => {
     if (isGreedyAt(yours, at)) return { text: "" };

@@ -28,9 +28,9 @@ function rowElement([name, cells, isFolded]) {
   const head = Object.assign(element("th", "", name), { scope: "row" });
   return element("tr", isFolded ? "folded" : "", head, ...cells.map((cell) => {
     const { text, css = "", shade } = cell ?? { text: "" };
-    const made = element("td", css, text);
-    if (shade !== undefined) made.style.setProperty("--shade", Math.min(1, Math.max(0, shade)).toFixed(3));
-    return made;
+    const node = element("td", css, text);
+    if (shade !== undefined) node.style.setProperty("--shade", Math.min(1, Math.max(0, shade)).toFixed(3));
+    return node;
   }));
 }
 

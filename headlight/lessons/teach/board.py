@@ -62,7 +62,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         return content
     tallies = [*before, view.tally]
     labels, counts = _histogram(current, tallies)
-    content["asked"] = {
+    content["question"] = {
         "round": current.number,
         "time": len(tallies),
         "text": current.question.text,
@@ -75,7 +75,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "labels": labels if shown else [],
         "bars": counts if shown else [],
         "right": list(current.truth.right) if is_over else [],
-        "told": current.truth.sentence if is_over else "",
+        "truth": current.truth.sentence if is_over else "",
     }
     return content
 

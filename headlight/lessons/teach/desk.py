@@ -192,7 +192,7 @@ def _refresh(code: str, screen: Screen) -> None:
     if st.session_state.pop(_MOVES, False):
         st.rerun()
     payload = _payload(code, screen)
-    payload |= {"said": st.session_state.get(_SAID, ""), "turn": st.session_state.get(_TURN, 0), "page": screen.page}
+    payload |= {"notice": st.session_state.get(_SAID, ""), "turn": st.session_state.get(_TURN, 0), "page": screen.page}
     class_desk(
         payload,
         "class_desk",

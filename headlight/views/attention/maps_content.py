@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-from headlight.app.facts import STEPS, pack_facts, pattern_facts, to_steps
+from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
 from headlight.components.standalone import Words, standalone
 from transformer.interpret.attention_maps import CROSS, ENCODER, AttentionMaps, is_special
 from transformer.interpret.head_patterns import LEAST_ROWS, HeadMeasures, Pattern
@@ -12,6 +12,8 @@ from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 _LARGEST = np.iinfo(np.uint16).max
+# The first token counts as the beginning, be it a word or a part of an image.
+_PATTERN_WORDS = PATTERN_WORDS | {Pattern.BEGINNING: ("the first token", "start")}
 _LOOK_FOR = (
     "Choose a small map to see it large, a token or a cell for its numbers. Below the map stand heads worth a look."
 )
@@ -29,6 +31,7 @@ def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasur
         "decoder_input_tokens": maps.target,
         "target_tokens": maps.outputs,
         "least_rows": LEAST_ROWS,
+        "pattern_words": _PATTERN_WORDS,
         "patterns": {kind: pattern_facts(heads) for kind, heads in measured.items()},
         "alone": maps.maps.keys() == {ENCODER},
         "causal": {kind: maps.is_causal(kind) for kind in maps.maps},

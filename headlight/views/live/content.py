@@ -1,5 +1,6 @@
 """The live model in one file: its texts, the same for every sentence, and the page itself."""
 
+from headlight.app.facts import PATTERN_WORDS
 from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
@@ -8,11 +9,18 @@ from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
 from transformer.corpus import HeadRoles, sparse_tables
 from transformer.exchange import pack, packed_size
-from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
+from transformer.interpret.head_patterns import LEAST_ROWS, OFFSETS, THRESHOLDS
 from transformer.training import TrainingReplay
 
 from .replay import replay_words
 
+# Of head patterns, for lib and live_page/patterns.js.
+RULES = {
+    "thresholds": THRESHOLDS,
+    "leastRows": LEAST_ROWS,
+    "offsets": OFFSETS,
+    "patternWords": PATTERN_WORDS,
+}
 _BESIDE = 550_000  # bytes of a page that are neither weights nor tokens
 
 
@@ -60,7 +68,7 @@ def live_words(
         "text": text or first,
         "languages": {"reads": language_name(read), "words": FUNCTION_WORDS},
         "smoothing": settings.label_smoothing if settings else 0,
-        "rules": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
+        "rules": RULES,
         "options": OPTIONS,
         "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},
         "replay": replay_words(replay, sides, checkpoint.training),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from headlight.app.facts import PATTERN_WORDS
 from headlight.app.finding import Finding, Templates
 from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
 from headlight.plots.numbers import percent, signed
@@ -15,18 +16,6 @@ from transformer.model.names import AttentionKind
 
 PLAIN = 0.5  # share of rows from which a head looks most at one place
 _ENOUGH = 0.05  # of the rows that a pattern could be in, of those of the pattern with most: fewer say nothing
-# Where a head looks, at most three words: of its headline.
-LOOKS_AT = {
-    Pattern.PREVIOUS: "the token before",
-    Pattern.SAME: "their own token",
-    Pattern.NEXT: "the token after",
-    Pattern.MIRRORED: "the mirrored place",
-    Pattern.END: "the end of sentence",
-    Pattern.BEGINNING: "the beginning of sentence",
-    Pattern.PUNCTUATION: "a punctuation mark",
-    Pattern.OUTPUT_ALIGNMENT: "the matching source word",
-    Pattern.INPUT_ALIGNMENT: "their input's source word",
-}
 TEMPLATES = Templates.beside(__file__)
 # Of each measure: its name on an axis, and what it is; the first two are those that the finder begins with.
 MEASURES = {
@@ -157,7 +146,7 @@ def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
 def _headline(pattern: Pattern | None, share: float) -> Finding:
     if pattern is None:
         return TEMPLATES("no_pattern")
-    looks_at = {"looks_at": LOOKS_AT[pattern], "share": share}
+    looks_at = {"looks_at": PATTERN_WORDS[pattern][0], "share": share}
     if share < PLAIN:
         return TEMPLATES("no_one_place", **looks_at)
     return TEMPLATES("most_rows", rows=sentence_case(percent(share)), **looks_at)
@@ -175,7 +164,7 @@ def finder_payload(summaries: Sequence[HeadSummary]) -> dict:
     return {
         "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
         "kinds": [{"kind": kind, "name": name} for kind, name in KIND_NAMES.items()],
-        "patterns": [{"name": str(pattern), "words": LOOKS_AT[pattern]} for pattern in patterns],
+        "patterns": [{"name": str(pattern), "words": PATTERN_WORDS[pattern][0]} for pattern in patterns],
         "heads": [
             {
                 "kind": str(each.heads.kind),

@@ -52,14 +52,14 @@ def test_a_phone_goes_from_the_door_to_the_apps_page(phone, teacher):
     teacher.ask(WORD, TRUTH)
     first = {"v": 2, "phase": "asking", "me": sign, "round": 1, "yours": None, "kind": "one", "text": WORD.text}
     assert phone.state(1) == (200, first | {"options": list(WORD.options)})
-    assert phone.answer(1, 0) == (200, {"kept": "0"}) and teacher.look().tally.counts == (1, 0, 0)
+    assert phone.answer(1, 0) == (200, {"choice": "0"}) and teacher.look().tally.counts == (1, 0, 0)
     assert phone.state(2) == (204, {}), "answers do not wake the class"
     assert phone.ask(f"/{phone.code}/try")[0] == 404
     teacher.close_round()
     closed = {"v": 3, "phase": "closed", "me": sign, "round": 1, "yours": 0}
     assert phone.state(2) == (200, closed) and phone.answer(1, 1)[0] == 409
     teacher.reveal()
-    result = {"counts": [1, 0, 0], "n": 1, "right": [1], "near": 0, "said": TRUTH.feedback[0], "try": True}
+    result = {"counts": [1, 0, 0], "n": 1, "right": [1], "near": 0, "feedback": TRUTH.feedback[0], "try": True}
     assert phone.state(3) == (200, closed | {"v": 4, "phase": "revealed"} | result)
     assert phone.ask(f"/{phone.code}/try")[0] == 303 and phone.response.headers["Location"] == "/attention?a=1"
     teacher.end()
@@ -86,7 +86,7 @@ def test_no_response_has_the_truth_before_it_is_revealed(phone, teacher):
     assert all(text in responses() for text in ("sentence-told", "right", "counts"))
     classroom = teacher.ask_again()
     for known in (0, classroom.version - 1):
-        assert not {"right", "said", "counts"} & state_of(classroom, "1", Tally(answered=1), known).keys()
+        assert not {"right", "feedback", "counts"} & state_of(classroom, "1", Tally(answered=1), known).keys()
 
 
 def test_the_page_is_small_and_runs_nothing_but_itself(phone, address, teacher):
@@ -210,7 +210,7 @@ def test_a_phone_that_missed_the_question_gets_it_first_and_then_the_rest(phone,
     status, first = phone.state()
     assert (first["phase"], first["text"], first["more"]) == ("closed", WORD.text, True) and "right" not in first
     status, rest = phone.state(first["v"])
-    assert (rest["phase"], rest["right"], rest["said"], rest["yours"]) == ("revealed", [1], TRUTH.sentence, None)
+    assert (rest["phase"], rest["right"], rest["feedback"], rest["yours"]) == ("revealed", [1], TRUTH.sentence, None)
     assert phone.state(rest["v"])[0] == 204
 
 

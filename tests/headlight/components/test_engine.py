@@ -87,8 +87,8 @@ def compare(
     if not is_changed:
         return
     stacks = {"encoder": model.encoder, "decoder": model.decoder, "cross": model.decoder}
-    off = [f"{kind}.{len(layers) - 1}.{model.config.num_heads - 2}" for kind, layers in stacks.items()]
-    changes = {"off": [*off, "cross.0.1"], "hidden": [1, len(source) - 2]}
+    off = [f"{kind}.{len(layers)}.{model.config.num_heads - 1}" for kind, layers in stacks.items()]
+    changes = {"off": [*off, "cross.1.2"], "hidden": [1, len(source) - 2]}
     texts = texts_of(**changes)
     ask("replay", source, target, changes)(same_pass, model, source, texts)
     ask("decode", source, {"prefix": forced, **changes})(same_greedy, model, source, forced, texts)

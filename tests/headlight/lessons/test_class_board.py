@@ -46,23 +46,23 @@ def shown(teacher: Teacher, screen: Screen = SCREEN, before=(), bars: bool = Fal
 
 def test_from_the_lobby_to_the_reveal(store, teacher):
     lobby = shown(teacher)
-    assert lobby["acts"] == ["ask", "next"] and "asked" not in lobby and lobby["here"] == 0
+    assert lobby["acts"] == ["ask", "next"] and "question" not in lobby and lobby["here"] == 0
     ask(teacher)
     answer(store, teacher, 1, "1", "1", "2")
     asking = shown(teacher, bars=True)
     assert asking["acts"] == ["close", "reveal", "next"] and "middle." not in json.dumps(asking)
-    assert asking["asked"]["answered"] == 3 and asking["asked"]["options"] == list(QUESTION.question.options)
-    assert (asking["asked"]["bars"], asking["asked"]["right"], asking["asked"]["told"]) == ([], [], "")
+    assert asking["question"]["answered"] == 3 and asking["question"]["options"] == list(QUESTION.question.options)
+    assert (asking["question"]["bars"], asking["question"]["right"], asking["question"]["truth"]) == ([], [], "")
     teacher.close_round()
     closed, seen = shown(teacher), shown(teacher, bars=True)
-    assert closed["acts"] == ["bars", "reveal", "again", "next"] and closed["asked"]["bars"] == []
-    assert seen["acts"] == ["reveal", "again", "next"] and seen["asked"]["right"] == []
+    assert closed["acts"] == ["bars", "reveal", "again", "next"] and closed["question"]["bars"] == []
+    assert seen["acts"] == ["reveal", "again", "next"] and seen["question"]["right"] == []
     teacher.reveal()
     revealed = shown(teacher, replace(SCREEN, request=replace(REQUEST, text="Another one.")))
-    assert revealed["acts"] == ["next", "again"] and revealed["asked"]["about"] == REQUEST.text
-    assert (revealed["asked"]["right"], revealed["asked"]["told"]) == ([1], "It is the middle.")
-    assert "asked" not in shown(teacher, replace(SCREEN, page="lessons")), "the wall would cover the summary"
-    assert revealed["asked"]["bars"] == seen["asked"]["bars"] == [[0, 2, 1, 0]]
+    assert revealed["acts"] == ["next", "again"] and revealed["question"]["about"] == REQUEST.text
+    assert (revealed["question"]["right"], revealed["question"]["truth"]) == ([1], "It is the middle.")
+    assert "question" not in shown(teacher, replace(SCREEN, page="lessons")), "the wall would cover the summary"
+    assert revealed["question"]["bars"] == seen["question"]["bars"] == [[0, 2, 1, 0]]
     teacher.wait()
     assert shown(teacher)["acts"] == ["ask", "next"]
 
@@ -75,7 +75,7 @@ def test_rounds_of_one_question_stand_side_by_side_and_no_others(store, teacher)
     answer(store, teacher, teacher.ask_again().current.number, "1", "0", "1")
     teacher.close_round()
     before = [teacher.tally(each.number) for each in same_before(teacher.look().classroom)]
-    seen = shown(teacher, before=before, bars=True)["asked"]
+    seen = shown(teacher, before=before, bars=True)["question"]
     assert seen["bars"] == [[2, 0, 0, 0], [1, 2, 0, 0]] and seen["time"] == 2
     other = replace(QUESTION.truth, link=link_to("decoding", replace(REQUEST, text="x"), {}))
     ask(teacher, replace(QUESTION, truth=other))
@@ -109,7 +109,7 @@ def test_a_round_has_a_row_with_its_counts_or_numbers(store, teacher):
     ask(teacher, ClassQuestion(Question("How much?", kind=Kind.NUMBER), truth))
     answer(store, teacher, 1, "2", "2.05", "7", "2")
     revealed = teacher.reveal()
-    seen = shown(teacher)["asked"]
+    seen = shown(teacher)["question"]
     assert seen["labels"] == ["2", "2.05", "7"] and seen["bars"] == [[2, 1, 1]]
     cells = cells_of(revealed.current, teacher.tally(1))
     assert cells[:4] == ("How much?", "4", "lowest 2, middle 2.05, highest 7\n✓ right: 2", "3 of 4")

@@ -90,13 +90,13 @@ def test_without_the_secret_nothing_is_sent_and_nothing_done(school, store, teac
         strange = (None, "reveal", 7, ["reveal"], {"name": ["reveal"]}, {"name": "reveal", "v": "2"})
         for page, more in (("decoding", {"lesson": "attention.2"}), ("lessons", {"lessons": "a class"})):
             visitor = await arrive(stack, school, teacher.code, page, **more)
-            assert visitor.desk["asks"] and set(visitor.desk) == {"code", "asks", "said", "turn", "page"}
+            assert visitor.desk["asks"] and set(visitor.desk) == {"code", "asks", "notice", "turn", "page"}
             for name in ACTS:
                 run = await visitor.act(name, text="Mine?", options=["a", "b"], right=0, hands=[9, 9])
                 assert not run.exceptions
             for secret in wrong:
                 run = await visitor.report(DESK, "rights", secret)
-                assert not run.exceptions and visitor.desk["said"] and visitor.desk["asks"], secret
+                assert not run.exceptions and visitor.desk["notice"] and visitor.desk["asks"], secret
                 await visitor.act("reveal")
             for each in strange:
                 assert not (await visitor.report(DESK, "act", each)).exceptions
@@ -110,27 +110,27 @@ def test_the_teacher_leads_the_class_and_nobody_else_can_press_a_button_of_their
         leader = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
         other = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
         run = await leader.report(DESK, "rights", teacher.secret)
-        assert not run.exceptions and leader.desk["asked"]["text"] == QUESTION.text
+        assert not run.exceptions and leader.desk["question"]["text"] == QUESTION.text
         assert {QUESTION.text, "Answers as CSV"} <= set(leaked(leader, teacher))
         assert TRUTH.sentence.encode() not in leader.received, "nor on the teacher's screen before the reveal"
         await other.push(leader._buttons["Delete it now"])
         assert store.read(teacher.code).phase == Phase.CLOSED
         late = leader.desk["v"]
         await leader.act("own", text="Yours?", options=["a", "b", "c", "d"], right=None)
-        assert leader.desk["asked"]["options"] == ["a", "b", "c", "d"] and leader.desk["said"] == ""
+        assert leader.desk["question"]["options"] == ["a", "b", "c", "d"] and leader.desk["notice"] == ""
         await leader.report(DESK, "act", {"name": "close", "v": late})
         assert store.read(teacher.code).phase == Phase.ASKING, "of a screen that was late"
         for text, options in (("", ["a", "b"]), (None, None), (3, ["a", "b"]), ("?", "ab"), ("?", [1])):
             await leader.act("own", text=text, options=options, right=None)
-            assert leader.desk["said"], text
+            assert leader.desk["notice"], text
         await leader.act("close")
         for hands in (None, [1, 2], [1, 2, 3, -4], [1, 2, 3, "4"], [True, 1, 2, 3]):
             await leader.act("hands", hands=hands)
-            assert leader.desk["said"], hands
+            assert leader.desk["notice"], hands
         await leader.act("hands", hands=[0, 2, 0, 1])
-        assert (leader.desk["asked"]["answered"], leader.desk["said"]) == (3, "")
+        assert (leader.desk["question"]["answered"], leader.desk["notice"]) == (3, "")
         await leader.act("bars")
-        assert leader.desk["asked"]["bars"] == [[0, 2, 0, 1]]
+        assert leader.desk["question"]["bars"] == [[0, 2, 0, 1]]
         await leader.act("reveal")
         assert store.read(teacher.code).phase == Phase.REVEALED and leaked(other, teacher) == []
         await leader.push(leader._buttons["Delete it now"])
@@ -155,7 +155,7 @@ def test_an_ended_class_an_unknown_one_and_a_limit_are_named_in_a_sentence(schoo
         for code, sentence in gone.items():
             late = await arrive(stack, school, code)
             await late.report(DESK, "rights", teacher.secret)
-            assert late.desk["said"] == sentence
+            assert late.desk["notice"] == sentence
         for code in ("?", "", "x" * 5000, "<b>"):
             assert DESK not in (await arrive(stack, school, code)).components
         visitor = await stack.enter_async_context(Listener(school, "lessons"))

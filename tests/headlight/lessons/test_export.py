@@ -34,7 +34,7 @@ def choices(view: StepView) -> list:
 
 def compare(answer: dict, view: StepView) -> None:
     """Compare an exported answer with the app's panel before and after a choice, and after the answer is shown."""
-    panel, feedback = json.loads(json.dumps(payload_of(view, Try()))), answer["told"]
+    panel, feedback = json.loads(json.dumps(payload_of(view, Try()))), answer["feedback"]
     for name, value in answer["panel"].items():
         assert value == panel[name] or (name in ("kind", "undecided") and panel.get("kind") == Kind.DO), name
     assert (feedback is None) == ("ask" not in panel)
@@ -42,13 +42,13 @@ def compare(answer: dict, view: StepView) -> None:
         return
     assert feedback["hints"] == view.hints() and set(feedback["right"]) == view.answer.right
     for choice, name in choices(view):
-        assert feedback["said"][name] == payload_of(view, Try(choice))["feedback"]
-        whole = " ".join(filter(None, (feedback["said"][name], feedback["truth"])))
+        assert feedback["choices"][name] == payload_of(view, Try(choice))["feedback"]
+        whole = " ".join(filter(None, (feedback["choices"][name], feedback["truth"])))
         assert whole == payload_of(view, Try(choice, shown=True))["feedback"]
     if view.answer.kind == Kind.NUMBER:
         for off in (-1.01, -0.99, 0.99, 1.01):
             value = feedback["value"] + off * feedback["margin"]
-            side = "" if abs(off) < 1 else feedback["said"]["low" if off < 0 else "high"]
+            side = "" if abs(off) < 1 else feedback["choices"]["low" if off < 0 else "high"]
             assert view.answer.is_right(value) == (not side) and view.feedback(value, whole=False).endswith(side)
 
 
@@ -65,7 +65,7 @@ def test_every_answer_is_that_of_the_app_and_every_step_has_a_view(exported, tmp
                 compare(step["answers"][text], view)
                 kinds |= {view.answer.kind} if view.answer else set()
             for target in (answer[moment] for answer in step["answers"].values() for moment in ("at", "shown")):
-                seed = target["said"].get("toy_block_seed")
+                seed = target["values"].get("toy_block_seed")
                 assert target["view"] in VIEWS and (seed is None or seed in exported["examples"])
     assert kinds == set(Kind)
 

@@ -1,12 +1,12 @@
-"""Roles of heads over a corpus: counted sentence by sentence, saved, and read again or refused."""
+"""Roles of heads over a corpus: counted sentence by sentence."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.atlases import atlas_of
 
-from transformer.corpus.head_roles import load_roles, measure_roles, save_roles
-from transformer.data.batching import make_examples
+from transformer.corpus.head_roles import find_roles, roles_of
 from transformer.interpret.head_patterns import Pattern, measure_heads
 from transformer.interpret.trace import keys_of, masked_maps
 from transformer.model.names import AttentionKind
@@ -22,8 +22,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def roles(shipped):
-    examples = make_examples(PAIRS, shipped.tokenizer, shipped.model.config.max_length)
-    return measure_roles(shipped.model, shipped.tokenizer, examples, "five.tsv")
+    return roles_of(atlas_of(shipped, PAIRS))
 
 
 @pytest.mark.parametrize("kind", list(AttentionKind))
@@ -43,13 +42,10 @@ def test_counts_are_those_of_each_sentence_alone(shipped, roles, kind):
         assert roles.share(kind, layer, head, list(Pattern)[column]) == count / len(PAIRS)
 
 
-def test_reading_inverts_writing(shipped, roles, tmp_path):
-    save_roles(tmp_path / "heads.json", roles)
-    again = load_roles(tmp_path / "heads.json", shipped.model)
-    assert (again.pairs, again.sentences) == ("five.tsv", 5)
-    for name in ("labelled", "rows", "eligible"):
-        for kind in AttentionKind:
-            np.testing.assert_array_equal(getattr(again, name)[kind], getattr(roles, name)[kind])
+def test_a_file_that_is_not_read_any_more_is_named_with_the_command_for_another(shipped, tmp_path, caplog):
+    (tmp_path / "heads.json").touch()
+    assert find_roles(tmp_path, shipped.model) is None
+    assert f"headlight atlas --checkpoint {tmp_path} --pairs PAIRS.tsv" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -113,10 +113,10 @@ def test_a_local_ray_gives_the_sums_of_one_process(checkpoint_folder, tmp_path, 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_command_leaves_no_file_and_no_worker(checkpoint_folder, tmp_path, number):
     """Also when the command is killed: its workers notice."""
-    pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(500, 3) * 400), tmp_path / "heads.json"
+    pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(500, 3) * 400), tmp_path / "heads.csv"
     arguments = ["--checkpoint", checkpoint_folder, "--pairs", pairs, "--out", out, "--workers", 2, "--device", "cpu"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "transformer", "heads", *map(str, arguments)],
+        [sys.executable, "-m", "transformer", "importance", *map(str, arguments)],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stderr=subprocess.PIPE,

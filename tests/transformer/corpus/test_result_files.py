@@ -10,8 +10,8 @@ import pytest
 from transformer.checkpoint import weights_digest
 from transformer.corpus.alignment.table import find_alignment, load_alignment
 from transformer.corpus.atlas import atlas as file
-from transformer.corpus.atlas.atlas import find_atlas, load_atlas, save_atlas, to_json, with_fewer_examples
-from transformer.corpus.head_roles import load_roles
+from transformer.corpus.atlas.atlas import find_atlas, load_atlas, save_atlas, with_fewer_examples
+from transformer.corpus.stored import FORMAT, encode
 from transformer.errors import CheckpointError
 from transformer.translator import Translator
 
@@ -28,7 +28,7 @@ def atlas(checkpoints, reverse):
 
 def test_reading_inverts_writing(atlas, reverse, tmp_path):
     save_atlas(tmp_path / "atlas.json", atlas)
-    assert to_json(load_atlas(tmp_path / "atlas.json", reverse.model)) == to_json(atlas)
+    assert encode(load_atlas(tmp_path / "atlas.json", reverse.model)) == encode(atlas)
     assert find_atlas(tmp_path / "none", reverse.model) is None
 
 
@@ -42,7 +42,7 @@ def test_a_share_has_its_standard_error(atlas):
 
 
 def test_a_large_atlas_has_fewer_examples_in_its_file(atlas, reverse, tmp_path, monkeypatch):
-    monkeypatch.setattr(file, "MOST_BYTES", len(to_json(atlas)) * 2 // 3)
+    monkeypatch.setattr(file, "MOST_BYTES", len(encode(atlas)) * 2 // 3)
     save_atlas(tmp_path / "atlas.json", atlas)
     smaller = load_atlas(tmp_path / "atlas.json", reverse.model)
     for before, after in zip(atlas.entries(), smaller.entries(), strict=True):
@@ -65,46 +65,57 @@ def of_head(path: list, value: object):
 
 DAMAGES = {
     "alignment.json": [
-        lambda content: content.update(version=2),
-        lambda content: content.update(sentences=0),
-        lambda content: content["aligners"][0].__setitem__(1, 7),
-        lambda content: content["halves"].pop(),
-        lambda content: content["halves"][0][0][0][0].__setitem__(0, 10**6),
-        lambda content: content["errors"][0][0][0].__setitem__(0, 1.1),
-    ],
-    "heads.json": [
-        lambda content: content.update(version=2),
-        lambda content: content["rows"]["cross"][0].pop(),
-        lambda content: content["rows"]["encoder"][0][0].update(previous=10**9),
-        lambda content: content["labelled"]["encoder"][0][0].update(previous=401),
+        (
+            lambda content: content.update(version=1),
+            f"it has format 1 of another version .*, not {FORMAT}",
+        ),
+        (lambda content: content.update(sentences=0), r"`int` >= 1 - at `\$.sentences`"),
+        (lambda content: content["aligners"][0].__setitem__(1, 7), "its heads are not those of the model"),
+        (lambda content: content["halves"].pop(), "its numbers are not"),
+        (lambda content: content["halves"][0][0][0][0].__setitem__(0, 10**6), "more hits than links"),
+        (lambda content: content["halves"][0][0][0][0].__setitem__(0, 10**30), r"numbers expected - at `\$.halves`"),
+        (lambda content: content["halves"][0][0][0][0].__setitem__(0, "1"), r"numbers expected - at `\$.halves`"),
+        (lambda content: content["errors"][0][0][0].__setitem__(0, 1.1), "standard error not from 0 to 1"),
     ],
     "atlas.json": [
-        lambda content: content.update(version=2),
-        lambda content: content.update(sentences_measured=0),
-        lambda content: content["sentences"].__setitem__(0, [[], "<s>", ["a"]]),
-        lambda content: content["heads"]["cross"].pop(),
-        of_head(["roles", "same"], [1, 2, 1]),
-        of_head(["roles", "same"], [10**6, 0, 1]),
-        of_head(["measures", "entropy"], [float("nan"), 0]),
-        of_head(["greatest", 0], 10**9),
-        of_head(["borders", 0], 0.99),
-        of_head(["examples", 0, 0], 10**6),
-        of_head(["examples", 0, 4, 0], 10**6),
-        of_head(["examples", 0, 4, slice(0, 2)], [3, 3]),
-        of_head(["nearest", 0, 0], 99),
+        (lambda content: content.update(version=1), "it has format 1 of another version"),
+        (lambda content: content.update(sentences_measured=0), r"`int` >= 1 - at `\$.sentences_measured`"),
+        (
+            lambda content: content["sentences"].__setitem__(0, [[], "<s>", ["a"]]),
+            r"at `\$.sentences\[0\]\[0\]`",
+        ),
+        (lambda content: content["heads"]["cross"].pop(), "it is near a head that is not there"),
+        (lambda content: content["heads"].pop("cross"), "its heads are not those of the model"),
+        (lambda content: content["provenance"]["digests"].clear(), r"1 files with 0 digests - at `\$.provenance`"),
+        (of_head(["roles", "same"], [1, 2, 1]), "2 rows of 1 eligible ones"),
+        (of_head(["roles", "same"], [10**6, 0, 1]), "cross.1.1: it counts more sentences than were measured"),
+        (of_head(["measures", "entropy"], [float("nan"), 0]), "JSON is malformed"),
+        (of_head(["measures", "entropy"], [1e300, 0]), "`float` <= 1000000.0"),
+        (of_head(["greatest", 0], 10**9), "it counts more sentences than were measured"),
+        (of_head(["greatest", 0], 10**99), r"at `\$.heads\[...\]\[0\]\[0\].greatest\[0\]`"),
+        (of_head(["layer"], 1), "another head stands in place of cross.1.1"),
+        (of_head(["borders", 0], 0.99), "its borders do not rise"),
+        (of_head(["examples", 0, 0], 10**6), "an example names a sentence or a cell that is not there"),
+        (of_head(["examples", 0, 4, 0], 10**6), "an example names a sentence or a cell that is not there"),
+        (of_head(["examples", 0, 4, slice(0, 2)], [3, 3]), "one weight per cell"),
+        (of_head(["nearest", 0, 0], 99), "it is near a head that is not there"),
     ],
 }
-LOAD = {"alignment.json": load_alignment, "heads.json": load_roles, "atlas.json": load_atlas}
+LOAD = {"alignment.json": load_alignment, "atlas.json": load_atlas}
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_file_is_refused(checkpoints, name, tmp_path):
+def test_a_damaged_file_is_refused_with_the_place_of_the_fault(checkpoints, name, tmp_path):
     folder, path = checkpoints / ("en-de" if name == "alignment.json" else "reverse"), tmp_path / name
     model, content = Translator.load(folder, "cpu").model, (folder / name).read_bytes()
-    for damage in DAMAGES[name]:
+    for damage, message in DAMAGES[name]:
         damaged = json.loads(content)
         damage(damaged)
         path.write_text(json.dumps(damaged))
+        with pytest.raises(CheckpointError, match=f"{name} cannot be read: .*{message}"):
+            LOAD[name](path, model)
+    for deep in (b"[" * 10**5, b'{"version": %d, "halves": ' % FORMAT + b"[" * 10**5, b'{"version": 1e99}', b"{}", b""):
+        path.write_bytes(deep)
         with pytest.raises(CheckpointError, match=f"{name} cannot be read"):
             LOAD[name](path, model)
 
@@ -113,8 +124,8 @@ def test_a_damaged_file_is_refused(checkpoints, name, tmp_path):
 def test_a_shipped_checkpoint_has_what_was_measured_of_its_own_weights(checkpoints, name):
     """After a training: `headlight align --checkpoint NAME --gold examples/alignment/NAME --out .../alignment.json`."""
     model = Translator.load(checkpoints / name, "cpu").model
-    roles, table = load_roles(checkpoints / name / "heads.json", model), find_alignment(checkpoints / name, model)
-    assert (roles.pairs, roles.sentences) == ("samples.tsv", 400)
+    atlas, table = find_atlas(checkpoints / name, model), find_alignment(checkpoints / name, model)
+    assert atlas.provenance.weights == weights_digest(checkpoints / name)
     assert (table is None) == (name == "reverse")
     if table:
         assert (table.gold, table.sentences, table.weights) == (name, 40, weights_digest(checkpoints / name))
@@ -123,7 +134,7 @@ def test_a_shipped_checkpoint_has_what_was_measured_of_its_own_weights(checkpoin
 
 def test_other_models_and_large_files_are_refused(atlas, reverse, shipped, tmp_path):
     path = tmp_path / "atlas.json"
-    path.write_bytes(to_json(atlas) + b" " * file.MOST_BYTES)
+    path.write_bytes(encode(atlas) + b" " * file.MOST_BYTES)
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_atlas(path, reverse.model)
     save_atlas(path, atlas)

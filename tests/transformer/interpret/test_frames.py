@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas
 import pytest
+from support.atlases import atlas_of
 from support.models import random_sources, unlike_model
 from support.tiny import make_pairs
 from support.tolerance import near
 
-from transformer.corpus.head_roles import measure_roles
-from transformer.data.batching import make_examples
+from transformer.corpus.head_roles import roles_of
 from transformer.data.frames import cell_columns, frame_of
 from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.content import SORTS
@@ -112,9 +112,7 @@ def test_shares_of_keys_without_content(trace):
 
 
 def test_roles_of_heads(translator):
-    model, tokenizer = translator.model, translator.tokenizer
-    examples = make_examples(make_pairs(5, 3), tokenizer, model.config.max_length)
-    roles = measure_roles(model, tokenizer, examples, "made up")
+    roles = roles_of(atlas_of(translator, make_pairs(5, 3)))
     for row in rows_of(roles.to_frame(), 32 * len(Pattern)):
         at = row.layer, row.head, list(Pattern).index(row.pattern)
         assert [getattr(roles, name)[row.kind][at] for name in ROLES] == [getattr(row, name) for name in ROLES]

@@ -60,24 +60,12 @@ def test_maps_are_causal_distributions_in_read_only_float32(trace):
     assert {array.dtype for array in arrays if array.dtype.kind == "f"} == {np.dtype(np.float32)}
 
 
-def test_greedy_chooses_the_most_probable_token_that_may_be_chosen():
-    tokens, probabilities = ("<pad>", "▁a", "<s>", "▁b"), [0.4, 0.3, 0.2, 0.1]
-    trace = made_trace(
-        target_ids=(4, 5, 5),
-        target_probabilities=np.array([0.3, 0.1, 0.1]),
-        target_ranks=np.array([2, 4, 4]),
-        candidate_ids=np.tile([0, 4, 2, 5], (3, 1)),
-        candidate_tokens=(tokens,) * 3,
-        candidate_probabilities=np.tile(probabilities, (3, 1)),
-    )
-    assert trace.is_greedy.tolist() == [True, False, False]
-    assert [trace.runner_up(step) for step in range(3)] == [3, 1, 1]
-    assert trace.never_chosen == {"<pad>", "<s>"}
-    assert dataclasses.replace(trace, decoder_input_tokens=("</s>",)).never_chosen == {"<pad>"}
-    assert trace.log_probability == pytest.approx(3 * trace.mean_log_probability) == pytest.approx(np.log(0.3 * 0.01))
+def test_forced_tokens_are_left_out_of_the_sum_of_log_p():
+    trace = made_trace()
+    assert trace.log_probability == pytest.approx(3 * trace.mean_log_probability) == pytest.approx(np.log(0.9 * 0.15))
     forced = dataclasses.replace(trace, num_forced=2)
-    assert forced.is_greedy.tolist() == [True, True, False] and list(forced.scored_steps) == [2]
-    assert forced.log_probability == forced.mean_log_probability == pytest.approx(np.log(0.1))
+    assert forced.log_probability == forced.mean_log_probability == pytest.approx(np.log(0.6))
+    assert list(forced.scored_steps) == [2]
 
 
 @pytest.mark.parametrize("layer, head", [(0, 1), (1, None), (None, 0), (None, None)])

@@ -1,13 +1,12 @@
-"""References to heads: addresses and heads are inverses, and unknown heads are left out."""
+"""References to heads: addresses and heads are inverses; test_both_languages.py has the texts."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer.model.head_ref import HeadRef, heads_address, parse_heads
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
-SHAPES = {"encoder": (2, 3), "decoder": (1, 3), "cross": (1, 3)}
 numbers = st.none() | st.integers(0, 9998)
 
 
@@ -17,16 +16,6 @@ def test_an_address_is_parsed_to_its_head(reference):
     assert HeadRef.parse(reference.address) == reference
     numbers = ("all" if each is None else str(each + 1) for each in (reference.layer, reference.head))
     assert reference.address == ".".join((reference.kind, *numbers))
-
-
-def test_several_heads_are_those_that_a_model_has_each_once():
-    heads = (HeadRef("cross", 0, 1), HeadRef("encoder", 1, 2))
-    assert heads_address(heads) == "cross.1.2-encoder.2.3"
-    assert parse_heads("cross.1.2-encoder.2.3-cross.1.2", SHAPES) == heads
-    for text in ("", "cross.2.1", "cross.0.1-cross.1.0", "decoder.1.4", "cross.all.1", "cross.99999.1"):
-        assert parse_heads(text, SHAPES) == ()
-    for text in ("", "cross", "cross.1", "cross.0.1", "cross.-1.2", "side.1.1", "cross.1.1.1", "cross.１.1"):
-        assert HeadRef.parse(text) is None
 
 
 def test_a_reference_holds_its_heads_and_has_no_impossible_one():

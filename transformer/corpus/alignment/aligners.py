@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from ...data.frames import cell_columns
 from ...model.names import Name
@@ -27,8 +28,7 @@ class Method(Name):
     ALTI = "ALTI+"  # up to a layer (Ferrando et al. 2022)
 
 
-@dataclass(frozen=True)
-class Aligner:
+class Aligner(Struct, frozen=True, array_like=True):
     """Method with its layer and head, from 0; None for all of them."""
 
     method: Method

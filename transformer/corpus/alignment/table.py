@@ -2,15 +2,16 @@
 and judged on the other; saved beside a checkpoint, and checked when read.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...data.frames import cell_columns
-from ...files import reading_json, save_json
+from ...files import write_atomically
 from ...model.transformer import Transformer
+from ..stored import Positive, encode, reading_stored
 from .aligners import MARKS, Aligner, AlignmentCounts, Method, aligners_of, name_columns
 from .links import COUNTS, Reading, error_rate
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 ALIGNMENT_FILE = "alignment.json"
 RESAMPLES = 1000
-_VERSION = 1
 _MOST = 2**53  # links of a gold set
 
 
@@ -50,11 +50,23 @@ class AlignmentTable:
     """
 
     gold: str
-    sentences: int
+    sentences: Positive
     weights: str
     aligners: tuple[Aligner, ...]
     halves: np.ndarray
     errors: np.ndarray
+
+    def __post_init__(self) -> None:
+        shape = len(self.aligners), len(Reading), len(MARKS)
+        if self.halves.shape != (2, *shape, len(COUNTS)) or self.errors.shape != (3, *shape):
+            raise ValueError(f"its numbers are not {' x '.join(map(str, shape))}")
+        if self.halves.dtype.kind != "i" or self.halves.min() < 0 or self.halves.max() > _MOST:
+            raise ValueError("its counts are no counts")
+        sure_hits, possible_hits, links, sure = np.moveaxis(self.halves, -1, 0)
+        if (sure_hits > possible_hits).any() or (possible_hits > links).any() or (sure_hits > sure).any():
+            raise ValueError("it counts more hits than links")
+        if not sure.sum() or self.errors.min() < 0 or self.errors.max() > 1:
+            raise ValueError("it has no sure link, or a standard error not from 0 to 1")
 
     @property
     def rates(self) -> np.ndarray:
@@ -144,50 +156,18 @@ def standard_errors(counts: np.ndarray, seed: int = 0) -> np.ndarray:
 
 def save_alignment(path: Path, table: AlignmentTable) -> None:
     """Write a table as JSON; raises OSError."""
-    content = {
-        "gold": table.gold,
-        "sentences": table.sentences,
-        "weights": table.weights,
-        "aligners": [[each.method, each.layer, each.head] for each in table.aligners],
-        "halves": table.halves.tolist(),
-        "errors": table.errors.round(5).tolist(),
-    }
-    save_json(path, _VERSION, content)
+    write_atomically(path, encode(replace(table, errors=table.errors.round(5))))
 
 
 def load_alignment(path: Path, model: Transformer) -> AlignmentTable:
     """Read what `save_alignment` wrote for a model of this shape; raises CheckpointError for anything else."""
-    known = aligners_of(model)
-    with reading_json(path, _VERSION) as content:
-        sentences = content["sentences"]
-        if type(sentences) is not int or sentences < 1:
-            raise ValueError(f"sentences {sentences}")
-        if content["aligners"] != [[each.method, each.layer, each.head] for each in known]:
+    with reading_stored(path, AlignmentTable) as table:
+        if table.aligners != aligners_of(model):
             raise ValueError("its heads are not those of the model")
-        shape = len(known), len(Reading), len(MARKS)
-        halves = _array(content["halves"], "i", (2, *shape, len(COUNTS)))
-        errors = _array(content["errors"], "f", (3, *shape))
-        sure_hits, possible_hits, links, sure = np.moveaxis(halves, -1, 0)
-        if (sure_hits > possible_hits).any() or (possible_hits > links).any() or (sure_hits > sure).any():
-            raise ValueError("counts that cannot be")
-        if halves.max() > _MOST or not sure.sum():
-            raise ValueError("counts that cannot be")
-        if errors.max() > 1:
-            raise ValueError("standard errors that cannot be")
-        return AlignmentTable(str(content["gold"]), sentences, str(content["weights"]), known, halves, errors)
+        return table
 
 
 def find_alignment(folder: Path, model: Transformer) -> AlignmentTable | None:
     """Return the alignment table of a checkpoint's folder, None where there is none; raises as `load_alignment`."""
     path = Path(folder) / ALIGNMENT_FILE
     return load_alignment(path, model) if path.is_file() else None
-
-
-def _array(content: Any, kind: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return lists of numbers as an array of this shape, none below 0; raises ValueError for anything else."""
-    array = np.array(content)
-    if array.dtype.kind not in ("i" if kind == "i" else "if") or array.shape != shape:
-        raise ValueError(f"its numbers are not {' x '.join(map(str, shape))}")
-    if not np.isfinite(array).all() or array.min() < 0:
-        raise ValueError("numbers that cannot be")
-    return array

@@ -4,75 +4,96 @@ docs/atlas.md describes its form. Shares and means have standard errors over the
 0; tokens are texts as the tokenizer shows them.
 """
 
-import json
+import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from msgspec import Meta, Struct, structs
 
 from ...data.frames import Columns, frame_of
-from ...files import reading_json, write_atomically
+from ...files import write_atomically
 from ...interpret.head_patterns import Pattern
 from ...interpret.trace import Labels, row_and_column_labels
+from ...model.head_ref import HeadRef
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
-from ...untrusted import MEGABYTE, number, short_text, whole_number
+from ...untrusted import MEGABYTE
 from ..provenance import Provenance
+from ..stored import Count, Positive, Share, ShortText, encode, reading_stored
 
 if TYPE_CHECKING:
     import pandas
 
+logger = logging.getLogger(__name__)
+
 ATLAS_FILE = "atlas.json"
 MOST_BYTES = 3 * MEGABYTE // 2
-VERSION = 1
 FIFTHS = 5
 LEAST_WEIGHT = 0.005  # of a line of a drawn example
 BINS = 20  # of both histograms
 
-Mean = tuple[float, float]  # a mean over sentences and its standard error
+# A mean over sentences and its standard error.
+Mean = tuple[Annotated[float, Meta(ge=-1e6, le=1e6)], Annotated[float, Meta(ge=0, le=1e6)]]
+Histogram = Annotated[tuple[Count, ...], Meta(min_length=BINS, max_length=BINS)]
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence of the corpus: tokens of the source, of the decoder's input, and of its predictions."""
+class Sentence(Struct, frozen=True, array_like=True):
+    """A sentence of the corpus: tokens of the source, the first of the decoder's input, and its predictions."""
 
-    source: tuple[str, ...]
-    fed: tuple[str, ...]
-    target: tuple[str, ...]
+    source: Annotated[tuple[ShortText, ...], Meta(min_length=1)]
+    begin: ShortText
+    target: Annotated[tuple[ShortText, ...], Meta(min_length=1)]
+
+    @property
+    def fed(self) -> tuple[str, ...]:
+        """Tokens of the decoder's input."""
+        return self.begin, *self.target[:-1]
 
     def labels(self, kind: AttentionKind) -> tuple[Labels, Labels | None, Labels]:
         """Return the read and the predicted tokens of a kind's rows (None for the encoder), and its columns."""
         return row_and_column_labels(kind, self.source, self.fed, self.target)
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True, array_like=True):
     """A head's map in one sentence, in part.
 
     sentence: its index in `Atlas.sentences`; fifth: 0, of the least confident, to 4; strongest: True for one of
     the most confident of all; confidence: the mean over rows of the greatest weight on another key than the end of
-    sentence. cells: row * columns + column, rising; weights: of these, from 0 to 1; the others were below 0.005 or
+    sentence. cells: row * columns + column, rising; thousandths: their weights; the others were below 0.005 or
     below the row's eighth.
     """
 
-    sentence: int
-    fifth: int
+    sentence: Count
+    fifth: Annotated[int, Meta(ge=0, lt=FIFTHS)]
     strongest: bool
-    confidence: float
-    cells: tuple[int, ...]
-    weights: tuple[float, ...]
+    confidence: Share
+    cells: tuple[Count, ...]
+    thousandths: tuple[Annotated[int, Meta(ge=0, le=1000)], ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.cells) == len(set(self.cells)) == len(self.thousandths):
+            raise ValueError("one weight per cell expected")
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Weights of the cells, from 0 to 1."""
+        return tuple(each / 1000 for each in self.thousandths)
 
 
-@dataclass(frozen=True)
-class Role:
+class Role(Struct, frozen=True, array_like=True):
     """Counts of a pattern of a head: sentences with the label; rows that follow it, of the eligible ones."""
 
-    labelled: int
-    rows: int
-    eligible: int
+    labelled: Count
+    rows: Count
+    eligible: Count
+
+    def __post_init__(self) -> None:
+        if self.rows > self.eligible:
+            raise ValueError(f"{self.rows} rows of {self.eligible} eligible ones")
 
     def share(self, sentences: int) -> Mean:
         """Return the share of so many sentences in which a head has the label, and its standard error."""
@@ -83,25 +104,23 @@ class Role:
 NEVER = Role(0, 0, 0)
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(Struct, frozen=True, array_like=True):
     """Tokens that a head joins: the `rows` of the sample in which the greatest weight of this query's row lies on this
     key, and the sum of these weights. A list by query alone has no key, one by key no query.
     """
 
-    query: str | None
-    key: str | None
-    rows: int
-    weight: float
+    query: ShortText | None
+    key: ShortText | None
+    rows: Count
+    weight: Annotated[float, Meta(ge=0, le=2**53)]
 
 
-@dataclass(frozen=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True, array_like=True):
     """Another head of the kind, and the cosine between the weights of both, over all cells of all sentences."""
 
-    layer: int
-    head: int
-    cosine: float
+    layer: Count
+    head: Count
+    cosine: Annotated[float, Meta(ge=0, le=1.001)]
 
 
 @dataclass(frozen=True)
@@ -116,20 +135,24 @@ class HeadEntry:
     """
 
     kind: AttentionKind
-    layer: int
-    head: int
-    measures: Mapping[str, Mean]
+    layer: Count
+    head: Count
+    measures: Mapping[ShortText, Mean]
     roles: Mapping[Pattern, Role]
-    greatest: tuple[int, ...]
-    confidence: tuple[int, ...]
-    borders: tuple[float, ...]
+    greatest: Histogram
+    confidence: Histogram
+    borders: Annotated[tuple[Share, ...], Meta(min_length=FIFTHS - 1, max_length=FIFTHS - 1)]
     examples: tuple[Example, ...]
     queries: tuple[Join, ...]
     keys: tuple[Join, ...]
     pairs: tuple[Join, ...]
     nearest: tuple[Neighbour, ...]
     importance: Mean | None = None
-    alignment_error_rate: float | None = None
+    alignment_error_rate: Share | None = None
+
+    def __post_init__(self) -> None:
+        if list(self.borders) != sorted(self.borders):
+            raise ValueError("its borders do not rise")
 
     def share(self, pattern: Pattern | str, sentences: int) -> Mean:
         """Return the share of the sentences in which the head has a label, and its standard error."""
@@ -148,8 +171,8 @@ class HeadEntry:
 class AtlasProvenance(Provenance):
     """Origin of an atlas, with seed and size of the sample."""
 
-    seed: int
-    sample: int
+    seed: Count
+    sample: Count
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +180,34 @@ class Atlas:
     """The heads of a model, layer by layer, by kind, over so many `sentences_measured` with `tokens` a side."""
 
     provenance: AtlasProvenance
-    sentences_measured: int
-    tokens: tuple[int, int]
+    sentences_measured: Positive
+    tokens: tuple[Count, Count]
     sentences: tuple[Sentence, ...]
     heads: Mapping[AttentionKind, tuple[tuple[HeadEntry, ...], ...]]
+
+    def __post_init__(self) -> None:
+        for kind, layers in self.heads.items():
+            sizes = [len(rows) * len(columns) for rows, _, columns in (each.labels(kind) for each in self.sentences)]
+            for at, entries in enumerate(layers):
+                for number, entry in enumerate(entries):
+                    name = HeadRef(kind, at, number).address
+                    if (entry.kind, entry.layer, entry.head) != (kind, at, number):
+                        raise ValueError(f"another head stands in place of {name}")
+                    if message := self._fault(entry, sizes):
+                        raise ValueError(f"{name}: {message}")
+
+    def _fault(self, entry: HeadEntry, sizes: list[int]) -> str:
+        """Name what cannot be in an entry by the rest of the atlas. sizes: cells of each sentence's map."""
+        counts = [*(role.labelled for role in entry.roles.values()), sum(entry.greatest), sum(entry.confidence)]
+        if max(counts) > self.sentences_measured:
+            return "it counts more sentences than were measured"
+        for each in entry.examples:
+            if each.sentence >= len(sizes) or max(each.cells, default=0) >= sizes[each.sentence]:
+                return "an example names a sentence or a cell that is not there"
+        layers = self.heads[entry.kind]
+        if any(each.layer >= len(layers) or each.head >= len(layers[each.layer]) for each in entry.nearest):
+            return "it is near a head that is not there"
+        return ""
 
     def head(self, kind: AttentionKind | str, layer: int, head: int) -> HeadEntry:
         """Return a head's entry, layer and head from 0."""
@@ -202,26 +249,10 @@ def save_atlas(path: Path, atlas: Atlas) -> None:
     Raises ValueError where it would not fit without any.
     """
     for per_fifth in (3, 2, 1, 0):
-        content = to_json(with_fewer_examples(atlas, per_fifth))
+        content = encode(with_fewer_examples(atlas, per_fifth))
         if len(content) <= MOST_BYTES:
             return write_atomically(path, content)
     raise ValueError(f"an atlas of {len(atlas.entries())} heads is too large for one file")
-
-
-def to_json(atlas: Atlas) -> bytes:
-    """Return the file's content."""
-    content = {
-        "version": VERSION,
-        "provenance": atlas.provenance.content(),
-        "sentences_measured": atlas.sentences_measured,
-        "tokens": atlas.tokens,
-        "sentences": [[each.source, each.fed[0], each.target] for each in atlas.sentences],
-        "heads": {
-            kind: [[_head_content(entry) for entry in layer] for layer in layers]
-            for kind, layers in atlas.heads.items()
-        },
-    }
-    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def with_fewer_examples(atlas: Atlas, per_fifth: int) -> Atlas:
@@ -242,7 +273,8 @@ def with_fewer_examples(atlas: Atlas, per_fifth: int) -> Atlas:
     index = {old: new for new, old in enumerate(used)}
 
     def renumbered(entry: HeadEntry) -> HeadEntry:
-        return replace(entry, examples=tuple(replace(each, sentence=index[each.sentence]) for each in entry.examples))
+        examples = (structs.replace(each, sentence=index[each.sentence]) for each in entry.examples)
+        return replace(entry, examples=tuple(examples))
 
     heads = {kind: tuple(tuple(map(renumbered, layer)) for layer in layers) for kind, layers in heads.items()}
     return replace(atlas, heads=heads, sentences=tuple(atlas.sentences[old] for old in used))
@@ -250,140 +282,17 @@ def with_fewer_examples(atlas: Atlas, per_fifth: int) -> Atlas:
 
 def load_atlas(path: Path, model: Transformer) -> Atlas:
     """Read a file of `save_atlas` for a model of this shape; raises CheckpointError for anything else."""
-    with reading_json(path, VERSION, MOST_BYTES) as content:
-        read = _Reader(content)
-        heads = {}
-        for kind in AttentionKind:
-            layers, shape = content["heads"][kind], (len(getattr(model, kind.stack)), model.config.num_heads)
-            if len(layers) != shape[0] or any(len(layer) != shape[1] for layer in layers):
-                raise ValueError(f"its heads are not those of the {kind}")
-            heads[kind] = tuple(
-                tuple(read.head(kind, number, at, head, shape) for at, head in enumerate(layer))
-                for number, layer in enumerate(layers)
-            )
-        return Atlas(read.provenance(), read.measured, read.tokens, read.sentences, heads)
+    with reading_stored(path, Atlas, MOST_BYTES) as atlas:
+        sizes = {kind: [len(layer) for layer in layers] for kind, layers in atlas.heads.items()}
+        if sizes != {kind: [model.config.num_heads] * len(getattr(model, kind.stack)) for kind in AttentionKind}:
+            raise ValueError("its heads are not those of the model")
+        return atlas
 
 
 def find_atlas(folder: Path, model: Transformer) -> Atlas | None:
     """Return the atlas in a checkpoint's folder, None where there is none; raises as `load_atlas`."""
     path = folder / ATLAS_FILE
+    if (folder / "heads.json").is_file() and not path.is_file():
+        command = f"headlight atlas --checkpoint {folder} --pairs PAIRS.tsv --out FOLDER"
+        logger.warning("heads.json is not read any more; %s takes its place: %s", ATLAS_FILE, command)
     return load_atlas(path, model) if path.is_file() else None
-
-
-def _head_content(entry: HeadEntry) -> dict[str, object]:
-    examples = [
-        [each.sentence, each.fifth, int(each.strongest), each.confidence, each.cells, _thousandths(each.weights)]
-        for each in entry.examples
-    ]
-    return {
-        "measures": entry.measures,
-        "roles": {pattern: [role.labelled, role.rows, role.eligible] for pattern, role in entry.roles.items()},
-        "greatest": entry.greatest,
-        "confidence": entry.confidence,
-        "borders": entry.borders,
-        "examples": examples,
-        "queries": [[each.query, each.rows, each.weight] for each in entry.queries],
-        "keys": [[each.key, each.rows, each.weight] for each in entry.keys],
-        "pairs": [[each.query, each.key, each.rows, each.weight] for each in entry.pairs],
-        "nearest": [[each.layer, each.head, each.cosine] for each in entry.nearest],
-        "importance": entry.importance,
-        "alignment_error_rate": entry.alignment_error_rate,
-    }
-
-
-def _thousandths(weights: tuple[float, ...]) -> list[int]:
-    return [round(1000 * weight) for weight in weights]
-
-
-class _Reader:
-    """Reader of an atlas: raises ValueError, TypeError or KeyError for impossible content."""
-
-    def __init__(self, content: dict[str, Any]):
-        self._content = content
-        self.measured = whole_number(content["sentences_measured"], least=1)
-        source, target = map(whole_number, content["tokens"])
-        self.tokens = source, target
-        self.sentences = tuple(self._sentence(*each) for each in content["sentences"])
-
-    def provenance(self) -> AtlasProvenance:
-        """Return the origin of the atlas."""
-        origin = self._content["provenance"]
-        return AtlasProvenance.read(origin, seed=whole_number(origin["seed"]), sample=whole_number(origin["sample"]))
-
-    def head(
-        self, kind: AttentionKind, layer: int, head: int, entry: dict[str, Any], shape: tuple[int, int]
-    ) -> HeadEntry:
-        """Return one head."""
-        roles = {Pattern(pattern): Role(*map(whole_number, counts)) for pattern, counts in entry["roles"].items()}
-        if any(role.rows > role.eligible or role.labelled > self.measured for role in roles.values()):
-            raise ValueError("counts that cannot be")
-        histograms = [tuple(map(whole_number, entry[name])) for name in ("greatest", "confidence")]
-        if any(len(each) != BINS or sum(each) > self.measured for each in histograms):
-            raise ValueError("a histogram that cannot be")
-        borders = tuple(number(each, 0, 1) for each in entry["borders"])
-        if len(borders) != FIFTHS - 1 or list(borders) != sorted(borders):
-            raise ValueError("borders that cannot be")
-        nearest = tuple(
-            Neighbour(whole_number(a), whole_number(b), number(c, 0, 1.001)) for a, b, c in entry["nearest"]
-        )
-        if any(each.layer >= shape[0] or each.head >= shape[1] for each in nearest):
-            raise ValueError("a head that is not there")
-        rate = entry["alignment_error_rate"]
-        return HeadEntry(
-            kind=kind,
-            layer=layer,
-            head=head,
-            measures={short_text(name): _mean(value) for name, value in entry["measures"].items()},
-            roles=roles,
-            greatest=histograms[0],
-            confidence=histograms[1],
-            borders=borders,
-            examples=tuple(self._example(kind, *each) for each in entry["examples"]),
-            queries=tuple(Join(short_text(text), None, *_sums(*sums)) for text, *sums in entry["queries"]),
-            keys=tuple(Join(None, short_text(text), *_sums(*sums)) for text, *sums in entry["keys"]),
-            pairs=tuple(
-                Join(short_text(query), short_text(key), *_sums(*sums)) for query, key, *sums in entry["pairs"]
-            ),
-            nearest=nearest,
-            importance=None if entry["importance"] is None else _mean(entry["importance"]),
-            alignment_error_rate=None if rate is None else number(rate, 0, 1),
-        )
-
-    @staticmethod
-    def _sentence(source: list[str], begin: str, target: list[str]) -> Sentence:
-        tokens = tuple(map(short_text, target))
-        if not source or not tokens:
-            raise ValueError("a sentence without tokens")
-        return Sentence(tuple(map(short_text, source)), (short_text(begin), *tokens[:-1]), tokens)
-
-    def _example(
-        self,
-        kind: AttentionKind,
-        sentence: int,
-        fifth: int,
-        strongest: int,
-        confidence: float,
-        cells: list[Any],
-        thousandths: list[Any],
-    ) -> Example:
-        if whole_number(sentence) >= len(self.sentences) or whole_number(fifth) >= FIFTHS or strongest not in (0, 1):
-            raise ValueError("an example that cannot be")
-        rows, _, columns = self.sentences[sentence].labels(kind)
-        at = tuple(map(whole_number, cells))
-        if (
-            len(at) != len(thousandths)
-            or any(cell >= len(rows) * len(columns) for cell in at)
-            or len(set(at)) != len(at)
-        ):
-            raise ValueError("cells that are not there")
-        weights = tuple(number(weight, 0, 1000) / 1000 for weight in thousandths)
-        return Example(sentence, fifth, bool(strongest), number(confidence, 0, 1), at, weights)
-
-
-def _mean(value: Any) -> Mean:
-    mean, error = value
-    return number(mean, -1e6, 1e6), number(error, 0, 1e6)
-
-
-def _sums(rows: object, weight: object) -> tuple[int, float]:
-    return whole_number(rows), number(weight, 0, 2.0**53)

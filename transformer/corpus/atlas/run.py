@@ -67,7 +67,7 @@ def pool_atlases(checkpoint: Path, folders: Sequence[Path]) -> tuple[AtlasProven
 
 def read_statistics(path: Path) -> Statistics:
     """Read the statistics of an atlas; raises CheckpointError for anything else."""
-    with reading(path, "is damaged", ValueError, EOFError, KeyError, TypeError, AttributeError, IndexError):
+    with reading(path, "is damaged", ValueError, EOFError, RecursionError):
         return Statistics.from_bytes(read_regular(path, _MOST_BYTES))
 
 

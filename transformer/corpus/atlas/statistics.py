@@ -7,10 +7,8 @@ sampling, Cohen and Kaplan 2007), so that the sample of a union is in those of i
 import gzip
 import hashlib
 import heapq
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -20,14 +18,13 @@ from ...data.tokenizer import TextTokenizer
 from ...interpret.head_patterns import Pattern
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
+from ..stored import Count, decode, encode
 from .atlas import BINS
 from .batch import Layout, Recorded, Vocabulary, layout_of, record_batch
 from .role_counts import count_roles
 
 MEASURES = ("entropy", "maximum", "confidence", "distance", "absolute_distance", "end", "beginning", "punctuation")
 SHOWN_LENGTHS = range(4, 41)  # tokens per side of a sentence that can be an example
-
-_VERSION = 2
 
 Ids = tuple[int, ...]
 Ranking = tuple[tuple[float, int], ...]  # confidence and key of the strongest examples, the greatest first
@@ -52,13 +49,25 @@ class KindStatistics:
     heads], the products of two heads' weights, summed over all cells. strongest: per head.
     """
 
-    measured: int
+    measured: Count
     sums: np.ndarray
     roles: np.ndarray
     greatest: np.ndarray
     confidence: np.ndarray
     products: np.ndarray
     strongest: tuple[Ranking, ...]
+
+    def __post_init__(self) -> None:
+        heads = len(self.roles)
+        shapes = {
+            "sums": (heads, len(MEASURES), 2),
+            "roles": (heads, 3, len(Pattern)),
+            "greatest": (heads, BINS),
+            "confidence": (heads, BINS),
+            "products": (heads, heads),
+        }
+        if any(getattr(self, name).shape != shape for name, shape in shapes.items()) or len(self.strongest) != heads:
+            raise ValueError("its shapes cannot be")
 
     def merge(self, other: "KindStatistics", settings: Settings) -> "KindStatistics":
         """Return the statistics of both parts together."""
@@ -87,9 +96,9 @@ class Statistics:
     """
 
     settings: Settings
-    sentences: int
-    source_tokens: int
-    target_tokens: int
+    sentences: Count
+    source_tokens: Count
+    target_tokens: Count
     kinds: Mapping[AttentionKind, KindStatistics]
     sample: Mapping[int, Mapping[AttentionKind, np.ndarray]]
     ids: Mapping[int, tuple[Ids, Ids]]
@@ -113,38 +122,14 @@ class Statistics:
     def to_bytes(self) -> bytes:
         """Return the statistics as packed JSON."""
         sample = {
-            key: {kind: np.round(each, 6).tolist() for kind, each in by_kind.items()}
-            for key, by_kind in self.sample.items()
+            key: {kind: np.round(each, 6) for kind, each in by_kind.items()} for key, by_kind in self.sample.items()
         }
-        content = {
-            "version": _VERSION,
-            "settings": vars(self.settings),
-            "counts": [self.sentences, self.source_tokens, self.target_tokens],
-            "kinds": {kind: _lists(each) for kind, each in self.kinds.items()},
-            "sample": list(sample.items()),
-            "kept": [[key, *ids] for key, ids in self.ids.items()],
-        }
-        return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0)
+        return gzip.compress(encode(replace(self, sample=sample)), mtime=0)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Statistics":
-        """Read the result of `to_bytes`; raises ValueError, OSError, EOFError, KeyError or TypeError otherwise."""
-        read = json.loads(gzip.decompress(content))
-        if read["version"] != _VERSION:
-            raise ValueError(f"version {read['version']}")
-        sentences, source_tokens, target_tokens = read["counts"]
-        return cls(
-            settings=Settings(**read["settings"]),
-            sentences=sentences,
-            source_tokens=source_tokens,
-            target_tokens=target_tokens,
-            kinds={AttentionKind(kind): _arrays(each) for kind, each in read["kinds"].items()},
-            sample={
-                key: {AttentionKind(kind): np.array(each, dtype=np.float64) for kind, each in by_kind.items()}
-                for key, by_kind in read["sample"]
-            },
-            ids={key: (tuple(source), tuple(target)) for key, source, target in read["kept"]},
-        )
+        """Read the result of `to_bytes`; raises ValueError, OSError, EOFError or RecursionError otherwise."""
+        return decode(gzip.decompress(content), cls)
 
 
 def measure_heads_of(
@@ -282,20 +267,3 @@ def _key(example: Example, seed: int) -> int:
 
 def _keys_with_ids(kinds: Mapping[AttentionKind, KindStatistics], sample: Iterable[int]) -> list[int]:
     return sorted({*sample, *(key for kind in kinds.values() for ranking in kind.strongest for _, key in ranking)})
-
-
-def _lists(kind: KindStatistics) -> dict[str, object]:
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(kind).items()}
-
-
-def _arrays(content: dict[str, Any]) -> KindStatistics:
-    sums, products = (np.array(content[name], dtype=np.float64) for name in ("sums", "products"))
-    roles, greatest, confidence = (
-        np.array(content[name], dtype=np.int64) for name in ("roles", "greatest", "confidence")
-    )
-    heads = len(roles)
-    shapes = {(heads, len(MEASURES), 2): sums, (heads, heads): products, (heads, 3, len(Pattern)): roles}
-    if any(each.shape != shape for shape, each in shapes.items()) or len(content["strongest"]) != heads:
-        raise ValueError("its shapes cannot be")
-    strongest = tuple(tuple((score, key) for score, key in ranking) for ranking in content["strongest"])
-    return KindStatistics(content["measured"], sums, roles, greatest, confidence, products, strongest)

@@ -108,7 +108,8 @@ class _Summary:
         of = next((fifth for fifth, keys in enumerate(choice.fifths) if key in keys), None)
         if of is None:
             of = choice.fifth_of(drawn.confidence)
-        return Example(self._sentence(key), of, strongest, drawn.confidence, drawn.cells, drawn.weights)
+        thousandths = tuple(round(1000 * weight) for weight in drawn.weights)
+        return Example(self._sentence(key), of, strongest, drawn.confidence, drawn.cells, thousandths)
 
     def _sentence(self, key: int) -> int:
         if key not in self._index:
@@ -116,7 +117,7 @@ class _Summary:
             tokens = tuple(map(self._tokenizer.piece_text, target))
             self._index[key] = len(self.sentences)
             texts = tuple(map(self._tokenizer.source_piece_text, source))
-            self.sentences.append(Sentence(texts, tokens[:-1], tokens[1:]))
+            self.sentences.append(Sentence(texts, tokens[0], tokens[1:]))
         return self._index[key]
 
     def _joins(self, kind: AttentionKind, number: int) -> tuple[tuple[Join, ...], ...]:

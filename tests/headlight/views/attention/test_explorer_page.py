@@ -9,7 +9,7 @@ from support.pages import components, open_page, payload, unpack_facts
 
 from headlight.app.facts import STEPS
 from headlight.views.attention.explorer_content import KINDS, describe_sinks, explorer_blob
-from transformer.corpus.head_roles import load_roles, plainest_head
+from transformer.corpus.head_roles import find_roles, plainest_head
 from transformer.interpret.head_patterns import measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.head_ref import HeadRef
@@ -40,9 +40,9 @@ def test_every_weight_that_is_sent_is_the_models_to_four_decimals(trace):
 
 
 def test_patterns_and_roles_are_sent_head_by_head(shipped, checkpoints, trace):
-    roles = load_roles(checkpoints / "en-de" / "heads.json", shipped.model)
+    roles = find_roles(checkpoints / "en-de", shipped.model)
     facts, _ = unpack_facts(explorer_blob(trace, roles))
-    assert facts["sentences"] == 400 and unpack_facts(explorer_blob(trace))[0]["sentences"] is None
+    assert facts["sentences"] == roles.sentences > 0 and unpack_facts(explorer_blob(trace))[0]["sentences"] is None
     for kind in KINDS:
         measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
         patterns = facts["patterns"][kind]
@@ -56,7 +56,7 @@ def test_patterns_and_roles_are_sent_head_by_head(shipped, checkpoints, trace):
 
 
 def test_without_an_address_the_explorer_begins_with_the_plainest_head(checkpoints, shipped, trace):
-    app, roles = open_page(PAGE), load_roles(checkpoints / "en-de" / "heads.json", shipped.model)
+    app, roles = open_page(PAGE), find_roles(checkpoints / "en-de", shipped.model)
     head = HeadRef("cross", *plainest_head(trace, "cross", roles)).address
     assert payload(app) == START | {"head": head}
     assert not app.query_params, "it is the default"

@@ -163,10 +163,11 @@ def test_a_damaged_table_is_refused(tmp_path):
     ImportanceTable(sums, "zero", Provenance(("a.tsv",), ("e" * 64,), "f" * 64, "1.0.0", 2, {})).save(path)
     assert np.array_equal(ImportanceTable.load(path).sums.sums, sums.sums)
     stored = json.loads((tmp_path / "heads.csv.json").read_text())
-    changes = [{"version": 2}, {"tokens": 3}, {"ablation": "burnt"}, {"provenance": {}}, {"log_probability": [1]}]
-    rows = [[0, float("nan"), 1, 1, 1], [-1, 1, 1, 1, 1], [0, 1, -1, 1, 1], [0, 2**121, 2**243, 1, 1], [0, 7, 7, 7, 7]]
-    changes += [{"heads": [["encoder", 0, *row]]} for row in rows]
-    for change in (*changes, {"heads": []}):
+    changes = [{"version": 3}, {"ablation": "burnt"}, {"provenance": {}}]
+    parts = [{"tokens": 3}, {"tokens": -1}, {"heads": []}, {"heads": stored["sums"]["heads"][1:]}, {"sums": [[1, 2]]}]
+    for row in ([1, -1, 1, 1], [2**121, 2**243, 1, 1], [7, 7, 7], [float("nan"), 1, 1, 1], [-8, 7, 7, 7]):
+        parts.append({"sums": [row, *stored["sums"]["sums"][1:]]})
+    for change in (*changes, *({"sums": stored["sums"] | part} for part in parts)):
         (tmp_path / "heads.csv.json").write_text(json.dumps(stored | change))
         with pytest.raises(CheckpointError, match="heads.csv.json cannot be read"):
             ImportanceTable.load(path)

@@ -1,0 +1,76 @@
+"""Helpers that exist in Python and in JavaScript, by cases that tests/javascript/lib.test.js reads, too."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.traces import made_trace
+
+from headlight.app.facts import PATTERN_WORDS
+from headlight.app.selection import Selection, parse_numbers
+from headlight.plots.names import head_name, kind_head_name, sentence_case
+from headlight.plots.numbers import format_distinct, format_probability, percent, pluralize, signed
+from headlight.views.live.content import RULES
+from headlight.views.research.atlas_content import describe_role
+from transformer.corpus import Role
+from transformer.interpret.head_patterns import Pattern
+from transformer.model.head_ref import HeadRef, heads_address, parse_heads
+
+CASES = json.loads((Path(__file__).parents[1] / "cases_of_both_languages.json").read_text(encoding="utf-8"))
+SIZES = CASES["sizes"]
+SOURCE = SimpleNamespace(attention=lambda kind: np.zeros(SIZES[kind]))
+
+
+def parse(text: str) -> list | None:
+    head = HeadRef.parse(text)
+    return head and [head.kind, head.layer, head.head]
+
+
+def several(text: str) -> str:
+    return heads_address(parse_heads(text, {kind: size[:2] for kind, size in SIZES.items()}))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("percent", percent),
+        ("chance", format_probability),
+        ("signed", lambda arguments: signed(*arguments)),
+        ("distinct", lambda values: format_distinct(*values)),
+        ("counts", lambda arguments: pluralize(*arguments)),
+        ("sentences", sentence_case),
+        ("headNames", lambda arguments: head_name(*arguments)),
+        ("kindHeads", lambda head: kind_head_name(HeadRef(*head))),
+        ("addresses", parse),
+        ("numbers", lambda text: list(parse_numbers(text, 5))),
+        ("severalHeads", several),
+        ("selections", lambda address: Selection.parse(address, SOURCE, HeadRef.parse(CASES["start"])).address),
+    ],
+)
+def test_a_helper_writes_the_shared_cases(name, write):
+    for argument, expected in CASES[name]:
+        assert write(argument) == expected, argument
+
+
+@pytest.mark.parametrize("case", CASES["traces"])
+def test_what_follows_from_a_trace(case):
+    expected = {name: case[name] for name in ("is_greedy", "runner_up", "log_probabilities")}
+    fields = {name: value for name, value in case.items() if name not in expected}
+    arrays = {
+        name: np.array(value) for name, value in fields.items() if name.endswith(("ranks", "ities", "candidate_ids"))
+    }
+    trace = made_trace(**fields | arrays)
+    steps = range(len(trace.target_ids))
+    assert trace.is_greedy.tolist() == expected["is_greedy"]
+    assert [trace.candidate_tokens[step][trace.runner_up(step)] for step in steps] == expected["runner_up"]
+    assert trace.log_probabilities.tolist() == pytest.approx(expected["log_probabilities"], abs=1e-5)
+
+
+@pytest.mark.parametrize("pattern", Pattern)
+def test_every_pattern_has_its_words_wherever_it_is_named(pattern):
+    words, short = PATTERN_WORDS[pattern]
+    assert words and max(map(len, short.split())) <= 7, "a word per line of a thumbnail"
+    assert pattern in RULES["thresholds"] and pattern in RULES["patternWords"]
+    assert words in describe_role({pattern: Role(9, 9, 10)}, 10).headline
