@@ -18,7 +18,7 @@ def forced_ids(request: TranslationRequest) -> tuple[int, ...]:
     text = url_state.read("prefix")
     if not text:
         return ()
-    sentence = (request.checkpoint.name, request.source)
+    sentence = (request.checkpoint.name, results.source(request))
     sentences = st.session_state.setdefault(_SENTENCES, {})
     if sentences.setdefault(text, sentence) != sentence:
         forget()

@@ -9,7 +9,7 @@ import headlight.plots as plots
 from headlight.app import results, url_state
 from headlight.app.head_choice import choose_head_of
 from headlight.app.model_queue import fragment
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_numbers
 from headlight.app.widgets import offer_table, plain, show_figure, show_finding, show_warnings
 from headlight.plots.tokens import shown_tokens
@@ -36,7 +36,7 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
         head = choose_head_of(request, CROSS_FIRST)
     with st.container(horizontal=True, gap="medium"):
         cell = _choose_cell(trace, head)
-    parts = what_if.parts_of_score(request, head, cell.query, cell.key, cell.against)
+    parts = results.study(request).parts(head, cell.query, cell.key, cell.against)
     finding = content.describe_cell(trace, parts)
     words, figure = st.columns(2, gap="small")
     with words, st.container(gap="xsmall", key="score_words"):
@@ -171,6 +171,6 @@ def _show_removal(request: TranslationRequest, parts: ScoreParts) -> None:
         width=220,
     )
     cell = parts.head, parts.query, parts.key, parts.against
-    run = what_if.score_of_run_without(request, *cell, heads[removed])
+    run = results.study(request).score_without(heads[removed], *cell)
     st.markdown(plain(str(content.describe_removal(parts, heads[removed], run))))
     st.caption(plain(content.removal_reason(results.translator(request.checkpoint).model.config)))

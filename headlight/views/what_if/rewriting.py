@@ -12,7 +12,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import from_list, slider
 from headlight.app.finding import Finding, Templates
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_figure, show_translation
 from headlight.components.show import translation_table, weight_bars
 from headlight.plots.names import KIND_NAMES
@@ -139,7 +139,7 @@ def show(request: TranslationRequest) -> None:
         change = interventions_of(action, heads_of(scope, head), rows_of(concerned, row), key, weights)
         forced = after = trace
         if change:
-            forced, after = what_if.same_target_trace(request, change), what_if.changed_trace(request, change)
+            forced, after = (results.study(request).under(*change, same_target=same).trace for same in (True, False))
         marked = key if action in (Action.FORBID, Action.FOCUS) else -1
         payload = bars_payload(head, row, marked, trace, forced)
         weight_bars(payload, "weight_bars", partial(url_state.write, "rewrite_key"), _take_by_hand)
@@ -170,9 +170,11 @@ def _take_by_hand(weights: str) -> None:
     st.session_state["rewrite"] = str(Action.BY_HAND)
 
 
-def _show_next(request: TranslationRequest, trace: Trace, change: what_if.Interventions, step: int) -> None:
+def _show_next(request: TranslationRequest, trace: Trace, change: tuple[Intervention, ...], step: int) -> None:
     """Show the candidates of one step in both runs."""
-    old, new = (what_if.step_probabilities(request, each, step) for each in ((), change))
+    study = results.study(request)
+    changed = study.under(*change, same_target=True) if change else study
+    old, new = study.probabilities(step), changed.probabilities(step)
     name = results.translator(request.checkpoint).tokenizer.piece_text
     st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
     alt = "The most probable next tokens of both runs with their probabilities"
