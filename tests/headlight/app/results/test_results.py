@@ -102,6 +102,7 @@ def test_a_checkpoint_that_is_no_longer_cached_takes_its_studies_along(checkpoin
 
 def test_a_page_uses_the_translations_of_a_batch(checkpoint, monkeypatch):
     requests = [TranslationRequest(checkpoint, text) for text in TEXTS[:4]]
+    alone = {number: replayed(results.translator(checkpoint), TEXTS[number]) for number in READABLE}
     decoded, best_ids = [], Translator.best_ids
     monkeypatch.setattr(
         Translator, "best_ids", lambda self, texts: decoded.append(list(texts)) or best_ids(self, texts)
@@ -110,8 +111,7 @@ def test_a_page_uses_the_translations_of_a_batch(checkpoint, monkeypatch):
         results.queue.line |= {Event(): results.greedy_request(request) for request in requests[1:]}
         for number in READABLE:
             trace = results.trace(requests[number])
-            alone = replayed(results.translator(checkpoint), TEXTS[number])
-            assert trace.target_ids == alone.target_ids and np.array_equal(trace.cross, alone.cross)
+            assert trace.target_ids == alone[number].target_ids and np.array_equal(trace.cross, alone[number].cross)
         assert decoded == [[text for text in TEXTS[:4] if text]]
         with pytest.raises(UserError, match="is empty"):
             results.trace(requests[2])
