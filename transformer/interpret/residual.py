@@ -20,7 +20,7 @@ from ..decoding.sampling import Companions, Greedy, Hypothesis, Sampling, decode
 from ..model.layers import NORMS, Gate, Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import RESIDUAL_STREAM, Activations, Predictions, Request, predict, record, record_encoder
+from .activations import Activations, Predictions, Request, predict, record, record_encoder
 
 if TYPE_CHECKING:
     import pandas
@@ -79,11 +79,6 @@ class ResidualStream:
         return frame_of(
             "stack", {name: _trajectories(stack, points) for name, stack in stacks.items()}, {"point": points}
         )
-
-
-def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) -> ResidualStream:
-    """Record the residual stream of one teacher-forced pass over one sentence; ids and errors as for `record`."""
-    return residual_stream_of(model, record(model, [source], [decoder_input], Request(keep=RESIDUAL_STREAM)))
 
 
 def residual_stream_of(model: Transformer, seen: Activations) -> ResidualStream:

@@ -7,18 +7,16 @@ from dataclasses import FrozenInstanceError, is_dataclass, replace
 
 import numpy as np
 import pytest
+from support.recorded import attribute_logit, leave_one_out, record_residual_stream
 
 from transformer import Beam, Sampling, Study, Translator, UserError
 from transformer.interpret import study as module
 from transformer.interpret.attention_block import record_stages
-from transformer.interpret.attribution import leave_one_out
 from transformer.interpret.memo import Memo, bytes_of
-from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import alti
 from transformer.interpret.score_parts import explain_score
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
-from transformer.interpret.what_if.logit_attribution import attribute_logit
 from transformer.interpret.what_if.running import apply_interventions
 from transformer.model.head_ref import HeadRef
 
