@@ -67,7 +67,7 @@ Watch = Callable[[str], AbstractContextManager[object]]
 _MISSING = object()
 
 
-def kept(method: Measure[Arguments, Measured]) -> Measure[Arguments, Measured]:
+def memoised(method: Measure[Arguments, Measured]) -> Measure[Arguments, Measured]:
     """Compute a measure of a study once per arguments; an error is raised and not kept."""
 
     @functools.wraps(method)
@@ -84,7 +84,7 @@ def kept(method: Measure[Arguments, Measured]) -> Measure[Arguments, Measured]:
     return read
 
 
-def measured(method: Measure[Arguments, Measured]) -> Measure[Arguments, Measured]:
+def rerun(method: Measure[Arguments, Measured]) -> Measure[Arguments, Measured]:
     """Compute a measure of new passes once per arguments, under the study's interventions."""
 
     @functools.wraps(method)
@@ -92,7 +92,7 @@ def measured(method: Measure[Arguments, Measured]) -> Measure[Arguments, Measure
         with apply_interventions(self.model, self.decoding.interventions, self.decoding.means):
             return method(self, *args, **kwargs)
 
-    return kept(run)
+    return memoised(run)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,8 +143,8 @@ class Study:
 
     def key(self, name: str, *args: object, **kwargs: object) -> tuple[object, ...]:
         """Return the memo's key of a measure."""
-        own = (each._owner if isinstance(each, Study) else each for each in (*args, *kwargs.values()))
-        return self._owner, name, *kwargs, *own
+        values = (each._owner if isinstance(each, Study) else each for each in (*args, *kwargs.values()))
+        return self._owner, name, *kwargs, *values
 
     @property
     def model(self) -> Transformer:
@@ -153,7 +153,7 @@ class Study:
 
     # Other runs of the sentence
 
-    @kept
+    @memoised
     def under(self, *interventions: Intervention, same_target: bool = False) -> "Study":
         """Return the study of what the same search finds under more interventions.
 
@@ -172,18 +172,18 @@ class Study:
         """Return the study of the translation while source words (`word_ranges`) are hidden from cross-attention."""
         return self.under(*hide([position for word in words for position in word]))
 
-    @kept
+    @memoised
     def ranked(self, rank: int) -> "Study":
         """Return the study of the hypothesis of this rank, from 1, of a beam search; of fewer, the last."""
-        found = self.hypotheses()
-        return self._traced(self.decoding, found[min(rank, len(found)) - 1])
+        ranked = self.hypotheses()
+        return self._traced(self.decoding, ranked[min(rank, len(ranked)) - 1])
 
-    @kept
+    @memoised
     def with_target(self, target: str) -> "Study":
         """Return the study of a given translation, teacher-forced; raises EmptyTextError and TooLongError."""
         return self._traced(replace(self.decoding, strategy=Greedy(), prefix=()), target)
 
-    @kept
+    @memoised
     def without_positions(self) -> "Study":
         """Return the study of the translation when the encoder gets no positions."""
         with without_positions(self.model):
@@ -201,24 +201,24 @@ class Study:
 
     # Search
 
-    @kept
+    @memoised
     def search(self) -> SearchRecord:
         """Return the record of the beam search; raises ValueError for another strategy."""
         return self.translator.beam_search(self.trace.source_text, self.decoding)
 
-    @kept
+    @memoised
     def hypotheses(self) -> tuple[Hypothesis, ...]:
         """Return the translations that the strategy finds, best first; of a beam at most its size."""
         if isinstance(self.decoding.strategy, Beam):
             return self.search().ended[: self.decoding.strategy.size]
         return tuple(self.translator.hypotheses(self.trace.source_text, self.decoding))
 
-    @kept
+    @memoised
     def branches(self) -> tuple[Branch, ...]:
         """Return the beam search as a tree."""
         return search_tree(self.search())
 
-    @measured
+    @rerun
     def branch_reads(self, layer: int, head: int) -> tuple[np.ndarray, ...]:
         """Return for each branch of that tree the weights of one cross-attention head at its last step: [source].
 
@@ -236,23 +236,23 @@ class Study:
 
     # Vectors of the recorded pass
 
-    @measured
+    @rerun
     def activations(self) -> Activations:
         """Return the teacher-forced pass, which kept `RESIDUAL_STREAM` and every attention."""
         request = Request(keep=(*ATTENTION, *RESIDUAL_STREAM))
         return record(self.model, [self.trace.source_ids], [self.trace.decoder_input_ids], request)
 
-    @kept
+    @memoised
     def stream(self) -> ResidualStream:
         """Return every vector between the blocks of the model, and the logits."""
         return residual_stream_of(self.model, self.activations())
 
-    @kept
+    @memoised
     def lens(self) -> Predictions:
         """Return the predictions of each decoder layer."""
         return logit_lens(self.model, self.stream(), self.trace.target_ids)
 
-    @kept
+    @memoised
     def stages(self, kind: AttentionKind | str, layer: int) -> Stages:
         """Return every step of one attention block."""
         return stages_of(self.model, self.activations(), kind, layer)
@@ -261,76 +261,76 @@ class Study:
         """Return the parameters of one attention block."""
         return block_parameters(self.model, kind, layer)
 
-    @kept
+    @memoised
     def rounding_errors(self, kind: AttentionKind | str, layer: int) -> dict[str, float]:
         """Return the largest difference of each step of a block from its computation in float64 with NumPy."""
         shown, parameters = self.stages(kind, layer), self.parameters(kind, layer)
         memory = shown.memory if kind == AttentionKind.CROSS else None
         return differences(shown, compute_stages(shown.residual, memory, shown.unmasked, parameters))
 
-    @kept
+    @memoised
     def contributions(self) -> Rollout:
         """Return the shares of source and prefix tokens in each vector, by ALTI+."""
         return alti_of(self.model, self.activations())
 
-    @kept
+    @memoised
     def parts(self, head: HeadRef, query: int, key: int, against: int | None = None) -> ScoreParts:
         """Return the parts of a head's score, or of the lead of one key over another; errors: `explain_score`."""
         return score_parts_of(self.model, self.activations(), head, query, key, against)
 
-    @kept
+    @memoised
     def logit_parts(self, step: int) -> LogitAttribution:
         """Return the addition of each part to the logit of a step's token."""
         return attribution_of(self.model, self.activations(), step, self.trace.target_ids[step])
 
-    @measured
+    @rerun
     def hidden_units(self, stack: Stack | str, layer: int) -> np.ndarray:
         """Return the hidden units of one feed-forward, after its activation: [tokens, d_ff]."""
         return record_hidden_units(self.model, self.trace.source_ids, self.trace.decoder_input_ids, stack, layer)
 
-    @measured
+    @rerun
     def gates(self, stack: Stack | str, layer: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the gates of one gated feed-forward and the values that they multiply: [tokens, d_ff] each."""
         return record_gates(self.model, self.trace.source_ids, self.trace.decoder_input_ids, stack, layer)
 
-    @measured
+    @rerun
     def embedding_sum(self) -> EmbeddingSum:
         """Return the embeddings, their positions and both together: the encoder's input."""
         return embedding_sum(self.model, self.trace.source_ids, self.trace.source_tokens)
 
     # Changed runs, and what they lose
 
-    @kept
+    @memoised
     def importance(self, ablation: str = "zero") -> HeadImportance:
         """Return the loss of each token without each head; ablation: "zero", "mean" or "uniform"."""
         return joined(self.model, [self.head_losses(ablation, kind) for kind in AttentionKind])
 
-    @measured
+    @rerun
     def head_losses(self, ablation: str, kind: AttentionKind) -> HeadLosses:
         """Return the losses without each head of one kind, a third of the work."""
         ablate, heads = ABLATIONS[ablation], every_head(self.model, [kind])
         means = self._means() if ablate is Mean else None
         return head_losses(self.model, self.trace.source_ids, self.trace.target_ids, heads, ablate, means)
 
-    @measured
+    @rerun
     def probabilities(self, step: int) -> np.ndarray:
         """Return the probability of each token of the vocabulary at a step: [vocab]."""
         source, prefix, _ = self.trace.before(step)
         seen = record(self.model, [source], [prefix], Request(keep=(), logits_to_keep=1))
         return to_array(seen.logits[0, -1].softmax(dim=-1))
 
-    @measured
+    @rerun
     def score_without(self, removed: HeadRef, head: HeadRef, query: int, key: int, against: int | None = None) -> float:
         """Return the score, or the lead of one key over another, in a run without another head's part."""
         return score_without(self.translator, self.trace, self.parts(head, query, key, against), removed)
 
-    @measured
+    @rerun
     def without_each_word(self) -> tuple[Hypothesis, ...]:
         """Return the greedy translation without each word of the text, in its order (see `word_ranges`)."""
         words = word_ranges(self.trace.source_tokens)
         return tuple(translate_without_each(self.model, self.trace.source_ids, words, self._prefix()))
 
-    @measured
+    @rerun
     def early_translations(self) -> tuple[Hypothesis, ...]:
         """Return the translations that the search finds when the decoder reads each encoder layer: [layers + 1].
 
@@ -344,12 +344,12 @@ class Study:
         """Return the ids that the translation was forced to begin with."""
         return self.translator.prefix_ids(self.decoding.prefix, self.trace.source_text)
 
-    @measured
+    @rerun
     def gradient(self, step: int, against: int | None = None) -> Attribution:
         """Return gradient times input for the token of a step; with `against`, for its lead over that id."""
         return gradient_times_input(self.model, *self.trace.before(step), against)
 
-    @measured
+    @rerun
     def occlusion(self, step: int, places: range, against: int | None = None) -> Occlusion:
         """Return the loss of log P of a step's token without each of these tokens, source first, then prefix.
 
@@ -366,13 +366,13 @@ class Study:
         parts = [self.occlusion(step, places, against) for places in self.parts_to_occlude(step)]
         return concatenate(parts, len(self.trace.source_ids))
 
-    @measured
+    @rerun
     def lost_without(self) -> np.ndarray:
         """Return the loss of log P of each output token without each source token: [outputs, source]."""
         trace = self.trace
         return lost_without_each(self.model, trace.source_ids, trace.decoder_input_ids, trace.target_ids)
 
-    @measured
+    @rerun
     def moved(self, places: int) -> Moved | None:
         """Return the changes in the encoder when the text moves by so many positions, or as many as there is room for.
 
@@ -385,7 +385,7 @@ class Study:
         """Return this sentence, another one and their translations as one batch with its masks."""
         return view_sentences((self.trace, other.trace), self.translator.tokenizer)
 
-    @measured
+    @rerun
     def masked(self, other: "Study", disabled: DisabledMask | str = DisabledMask.NOTHING) -> MaskedPass:
         """Return the pass over this sentence, another one and their translations in a batch, with a mask disabled."""
         return run_masked(self.model, self.translator.tokenizer, (self.trace, other.trace), disabled)

@@ -110,10 +110,10 @@ def test_a_study_and_its_results_are_read_only(study):
 
 def test_a_beam_search_is_kept_with_the_studies_of_its_ranks(shipped):
     study = shipped.study(TEXT, Beam(3))
-    found = shipped.hypotheses(TEXT, Beam(3))
+    ranked = shipped.hypotheses(TEXT, Beam(3))
     for rank in (1, 2, 3, 9):
-        assert study.ranked(rank).trace.target_ids == found[min(rank, 3) - 1].ids
-    assert study.trace.target_ids == found[0].ids == study.branches()[-1].ids or study.search().ended[0] == found[0]
+        assert study.ranked(rank).trace.target_ids == ranked[min(rank, 3) - 1].ids
+    assert study.trace.target_ids == ranked[0].ids == study.branches()[-1].ids or study.search().ended[0] == ranked[0]
 
 
 @pytest.mark.parametrize("strategy", [Beam(2), Sampling(seed=3)])

@@ -11,8 +11,8 @@ TEXT = "He bought a ticket at the train station."
 
 
 def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
-    found = study(TranslationRequest(checkpoint("en-de"), TEXT, Beam(4)))
-    tree, reads = found.branches(), found.branch_reads(1, 3)
+    searched = study(TranslationRequest(checkpoint("en-de"), TEXT, Beam(4)))
+    tree, reads = searched.branches(), searched.branch_reads(1, 3)
     for number in range(0, len(tree), 5):
         target = [one for one in translator().hypotheses(TEXT, Beam(4)) if one.ids == tree[number].ids]
         how = {"target": target[0]} if target else {"prefix": tree[number].ids}
