@@ -205,8 +205,7 @@ def _formula(run: Run) -> Encoding:
 
 
 def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
-    trace, model = results.trace(run.greedy), run.translator.model
-    return model, positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
+    return run.translator.model, results.study(run.greedy).embedding_sum()
 
 
 def _degrees(table: Encoding, pair: int, offset: int) -> float:
