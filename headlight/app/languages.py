@@ -5,7 +5,8 @@ import tomllib
 from pathlib import Path
 
 _DATA = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
-_WORDS = {language: frozenset(words.split()) for language, words in _DATA["words"].items()}
+FUNCTION_WORDS: dict[str, list[str]] = {language: words.split() for language, words in _DATA["words"].items()}
+_WORDS = {language: frozenset(words) for language, words in FUNCTION_WORDS.items()}
 _WORD = re.compile(r"[^\W\d_]+'?")
 _FEW, _SHORT = 2, 3  # words of another language that suffice; words of a text in which one suffices
 

@@ -19,7 +19,7 @@ from headlight.components.show import figure_downloads
 from headlight.plots.heatmap import plain_maps
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
-from headlight.plots.numbers import format_probability, percent
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import GLYPHS, NOTHING, chip_text, in_words, spoken
 from transformer import Trace, Translator
 from transformer.checkpoint import data_of
@@ -237,18 +237,21 @@ def show_warnings(request: TranslationRequest) -> None:
 def _show_other_language(language: str, text: str, translator: Translator) -> None:
     """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
     reads = language_name(translator.checkpoint.data["source_language"])
-    example = url_state.default_of("text") if reads == "English" else None
-    tip = f": write, for example, {example}" if example else "."
-    st.info(plain(f"This text looks {language}. This model reads {reads}{tip}"), icon=":material/translate:")
+    headline = f"**This looks like {plain(language)}, but this model reads {plain(reads)}.**"
+    st.warning(f"{headline} What it writes below is no translation.", icon=":material/translate:")
     for name in results.checkpoint_names():
         data = data_of(results.description(results.checkpoint(name)))
         if language_name(data.get("source_language", "")) == language:
-            # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
-            address = html.escape("?" + urlencode({"checkpoint": name, "text": text}))
-            st.html(
-                f'<a class="pair" href="{address}" target="_self">Translate it from {language} with {_escape(name)}</a>'
-            )
+            label, query = f"Translate it from {language} with {name}", {"checkpoint": name, "text": text}
+            break
+    else:
+        if reads != "English":
             return
+        example = url_state.default_of("text")
+        label, query = f"Try English: {example}", {**url_state.in_address("checkpoint"), "text": example}
+    # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
+    address = html.escape("?" + urlencode(query))
+    st.html(f'<a class="pair" href="{address}" target="_self">{_escape(label)}</a>')
 
 
 def show_tokens(
@@ -258,19 +261,6 @@ def show_tokens(
     chips = [
         _chip(token, f"id {id_}", css=" unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
         for number, (token, id_) in enumerate(zip(tokens, ids, strict=True), start=1)
-    ]
-    _show(tokens, chips, label, caption)
-
-
-def show_probabilities(
-    tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str, caption: str = ""
-) -> None:
-    """Show each token over the probability it got, as strong in colour as it is probable, below a caption."""
-    chips = [
-        _chip(
-            token, format_probability(probability), share=0.04 + 0.6 * probability, title=f"rank {rank} of all tokens"
-        )
-        for token, probability, rank in zip(tokens, map(float, probabilities), ranks, strict=True)
     ]
     _show(tokens, chips, label, caption)
 

@@ -31,7 +31,7 @@ def show_lessons(request: TranslationRequest) -> None:
     bar.hide_sentence()
     lessons, problems = panel.lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
-    teaches = switch("I teach", "teach")
+    teaches = switch("Show buttons that start a class", "teach")
     if teaches:
         _warn_of_door()
     following = next((lesson for lesson in lessons if _open_questions(lesson)), None)

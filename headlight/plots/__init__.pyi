@@ -24,6 +24,5 @@ from .positional_encoding import waves as waves
 from .relative_positions import bias_curves as bias_curves
 from .relative_positions import bias_map as bias_map
 from .training import training_runs as training_runs
-from .what_if import candidates as candidates
 from .what_if import log_probabilities as log_probabilities
 from .what_if import patching as patching

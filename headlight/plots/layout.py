@@ -3,7 +3,7 @@
 import base64
 import functools
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, Literal
 
@@ -238,7 +238,8 @@ def percent_axis(end: float = 1.0, title: str = "", most: int = 6) -> dict:
     step = next((step for step in steps if end / step < most), 1.0)
     ticks = [count * step for count in range(int(end / step + 1e-9) + 1)]
     texts = [f"{round(100 * tick, 1):g} %" for tick in ticks]
-    return {"title": title, "range": [0, end], "tickvals": ticks, "ticktext": texts}
+    room = max(end, 1.04 * ticks[-1])  # for half of the last label
+    return {"title": title, "range": [0, room], "tickvals": ticks, "ticktext": texts}
 
 
 def logarithmic_axis(name: str) -> dict:
@@ -266,10 +267,10 @@ def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130)
     return {"title": {"text": title, "side": "bottom", "font": font}, **size, **position, **ticks, "tickfont": font}
 
 
-def digits_in_cells(values: np.ndarray) -> dict:
-    """Return two digits in the middle of each cell of a heatmap [rows, columns], for `figure_of`; none for NaN."""
+def digits_in_cells(values: np.ndarray, write: Callable[[float], str] = two_digits) -> dict:
+    """Return digits in the middle of each cell of a heatmap [rows, columns], for `figure_of`; none for NaN."""
     places = [(row, column) for row, column in np.ndindex(values.shape) if not np.isnan(values[row, column])]
-    texts = [two_digits(float(values[cell])) for cell in places]
+    texts = [write(float(values[cell])) for cell in places]
     rows, columns = [row for row, _ in places], [column for _, column in places]
     return scatter(columns, rows, "text", text=texts, textfont={"size": CELL_LABEL}, hoverinfo="skip")
 

@@ -1,6 +1,6 @@
-"""Figures of what if: patching, candidates under interventions, and a given translation."""
+"""Figures of what if: patching, and a given translation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,19 +14,16 @@ from .layout import (
     GRID,
     Theme,
     bar_below,
-    candidate_rows,
     digits_in_cells,
     figure_of,
     integer_axis,
     label_rows,
-    percent_axis,
-    row_bars,
     scatter,
     titled,
     token_axis,
 )
 from .names import kind_words
-from .numbers import format_probability, signed
+from .numbers import signed
 from .palette import CHANGED, INK, PROBABILITY, diverging
 from .tokens import token_label
 
@@ -50,7 +47,7 @@ def patching(
     cells = Cells(shares, hover, _SCALE, f"{words} of the logit difference")
     traces = [cells.trace(bar_below(cells.bar, _SCALE, length=260), gap=2)]
     if len(columns) <= _MOST_WITH_DIGITS:
-        traces.append(digits_in_cells(shares))
+        traces.append(digits_in_cells(shares, lambda share: signed(100 * share, 0)))
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(rows)))
     upright = len(columns) <= _MOST_UPRIGHT
     title = titled(_column_title(patched.cells[0][0]))
@@ -70,27 +67,6 @@ def _column_title(cell: Cell) -> str:
     if cell.site == Site.HEAD:
         return kind_words(cell.part)
     return "input token of the decoder" if cell.stack == Stack.DECODER else "source token, clean | corrupted"
-
-
-_OF_EACH = 3  # candidates of each run
-
-
-def candidates(old: np.ndarray, new: np.ndarray, name: Callable[[int], str], *, theme: Theme = "paper") -> go.Figure:
-    """Draw the most probable next tokens of a step, unchanged and under interventions.
-
-    `old`, `new`: both distributions, [vocabulary]; `name`: of an id the token's text.
-    """
-    ids = list(dict.fromkeys([*np.argsort(-old)[:_OF_EACH].tolist(), *np.argsort(-new)[:_OF_EACH].tolist()]))
-    ids.sort(key=lambda id: -old[id])
-    traces = []
-    for title, probabilities, colour in (("unchanged", old, PROBABILITY), ("changed", new, CHANGED)):
-        hover = [
-            f"{token_label(name(id))} (id {id})<br>{title}: probability {format_probability(probabilities[id])}"
-            for id in ids
-        ]
-        traces.append(row_bars([float(probabilities[id]) for id in ids], hover, colour, title))
-    rows = candidate_rows([name(id) for id in ids])
-    return figure_of(traces, 70 + 30 * len(ids), theme=theme, x=percent_axis(), y=rows, barmode="group", bargap=0.3)
 
 
 def log_probabilities(trace: Trace, other: Trace, *, theme: Theme = "paper") -> go.Figure:

@@ -108,7 +108,7 @@ def weights_table(page: Page) -> np.ndarray:
 
 def test_the_table_has_the_weights_also_of_words_and_of_content(page, address, trace):
     open_explorer(page, address, head="encoder.2.3")
-    page.get_by_text("Table of these weights").click()
+    page.get_by_text("These numbers as a table").click()
     weights = trace.encoder[1, 2]
     np.testing.assert_allclose(weights_table(page), weights, atol=5.1e-5)
     page.locator(".options summary").click()
@@ -120,7 +120,7 @@ def test_the_table_has_the_weights_also_of_words_and_of_content(page, address, t
     np.testing.assert_allclose(weights_table(page), merged, atol=5.1e-4)
 
     open_explorer(page, address, head="cross.2.3")
-    page.get_by_text("Table of these weights").click()
+    page.get_by_text("These numbers as a table").click()
     page.locator(".options summary").click()
     page.locator("[name=specials]").select_option("renormalised")
     content = trace.cross[1, 2, :-1, :-1]

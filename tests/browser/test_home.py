@@ -102,7 +102,7 @@ def test_lines_and_numbers_are_the_weights_of_the_chosen_head(page, address, shi
     expect(readout).to_contain_text("“⟨end⟩” looks at")
     assert shown_lines(page) == (weights[-1] >= 0.01).sum()
     expect(page.locator(".row button[tabindex='0']")).to_have_count(2)  # Tab stops once in each row
-    page.get_by_text("Table of these weights").click()
+    page.get_by_text("These numbers as a table").click()
     cells = page.locator(".weights_table td")
     expect(cells).to_have_count(weights.size)
     np.testing.assert_allclose(np.array(cells.all_text_contents(), float), weights.ravel(), atol=5.1e-5)

@@ -182,7 +182,7 @@ def test_the_replay_shows_its_training(page_of_file):
     replay, _ = reduced(whole, trajectory)
     show(page, "training", head="cross.2.4", snapshot=str(replay.steps[-1]))
     cells = [float(cell) for cell in view.locator(".map td[id]").all_inner_texts()]
-    np.testing.assert_allclose(cells, trajectory.cross[-1, 1, 3].ravel(), atol=0.0075)
+    np.testing.assert_allclose(cells, 100 * trajectory.cross[-1, 1, 3].ravel(), atol=0.75)
 
 
 def test_invalid_texts_get_a_message_and_hostile_ones_stay_text(page_of_file):
@@ -194,6 +194,10 @@ def test_invalid_texts_get_a_message_and_hostile_ones_stay_text(page_of_file):
         expect(translation(page)).to_be_empty()
     field.fill(EVIL)
     expect(status).to_be_empty()
+    field.fill("Ich liebe meine Lehrerin.")
+    expect(page.locator(".live_language")).to_contain_text("German")
+    field.fill(EVIL)
+    expect(page.locator(".live_language")).to_be_empty()
     for view in VIEWS:
         page.locator(f"[data-tab={view}]").click()
         expect(page.locator(f"body[data-shown={view}]")).to_be_attached()
@@ -248,7 +252,7 @@ def test_a_checkpoint_with_norms_before_its_layers_lives_too(files):
 
 def test_the_app_gives_its_model_away(page, address, files, rounded, tmp_path):
     page.goto(f"{address}/?text={quote(OTHER)}")
-    button = page.get_by_role("button", name="Take the model with you")
+    button = page.get_by_role("button", name="Save to use offline")
     expect(button).to_be_visible()
     wait_until_idle(page)
     with page.expect_download() as saving:

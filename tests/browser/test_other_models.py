@@ -67,7 +67,7 @@ def test_a_model_is_chosen_with_its_language_and_a_weight_is_read(page, address,
         choose(page, "Target language", language)
         trace = Translator.load(folder / name, "cpu").trace(TEXT, target_language=language)
         expect(page.locator(".query_tokens button")).to_have_count(len(trace.target_ids))
-        page.get_by_text("Table of the heads").click()
+        page.get_by_text("The heads as a table").click()
         page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
         page.locator(".query_tokens button").nth(1).hover()
         largest = f": {percent(trace.cross[layer - 1, head - 1, 1].max())}."

@@ -34,6 +34,8 @@ def visit(page: Page, path: str) -> None:
 
 def test_a_tap_hides_a_word_and_pages_are_one_tap_away(phone):
     visit(phone, f"/?map=1&text={quote(TWENTY_WORDS)}")
+    expect(phone.locator(".stage.upright")).to_be_visible()
+    expect(phone.locator(".token_lines .whole")).to_be_hidden()  # it stands where words are out of sight
     for selector in (".st-key-head_buttons [role=radiogroup] button", ".finding summary", ".download"):
         heights = [box["height"] for each in phone.locator(selector).all() if (box := each.bounding_box())]
         assert min(heights) >= 40, f"{selector} has no room for a finger"

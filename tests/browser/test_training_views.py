@@ -38,9 +38,9 @@ def expect_snapshot(page: Page, replay: TrainingReplay, number: int) -> None:
 
 
 def digits(replay: TrainingReplay, number: int, layer: int, head: int) -> list[str]:
-    """Return the digits of a map as it is sent: in steps of 1/65,535."""
+    """Return the digits of a map, in percent, as it is sent: in steps of 1/65,535."""
     weights = replay.trajectories[0].cross[number, layer, head].astype(float)
-    return [f"{weight:.2f}".removeprefix("0") for weight in ((weights * 65535).round() / 65535).ravel()]
+    return [f"{np.floor(100 * weight + 0.5):.0f}" for weight in ((weights * 65535).round() / 65535).ravel()]
 
 
 def slider(page: Page) -> Locator:

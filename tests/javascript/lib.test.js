@@ -10,7 +10,9 @@ import { Grid, number, tiny } from "../../headlight/components/lib/format.js";
 import {
   headAddress, headsAddress, numbersAddress, parseHead, parseHeads, parseNumbers, parseSelection, selectionAddress,
 } from "../../headlight/components/lib/selection.js";
+import { invite } from "../../headlight/components/lib/screen.js";
 import { chipText, inWords, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
+import { otherLanguage } from "../../headlight/components/live_page/languages.js";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 
@@ -147,4 +149,23 @@ test("a selection is parsed as it was written, layers and heads are expanded, in
   assert.equal(heads("encoder.2.all"), "encoder.2.1-encoder.2.2-encoder.2.3");
   assert.equal(heads("encoder.all.1"), "encoder.1.1-encoder.2.1");
   for (const text of ["cross.2.1", "cross.1.1-encoder.1.1", "cross.1.1-", "x"]) assert.equal(heads(text), "cross.1.3");
+});
+
+test("with a finger one taps what a mouse clicks or hovers over", () => {
+  const said = (matches) => {
+    globalThis.window = { matchMedia: () => ({ matches }) };
+    return invite("Hover over a word; click it.");
+  };
+  assert.deepEqual([true, false].map(said), ["Tap a word; tap it.", "Hover over a word; click it."]);
+  delete globalThis.window;
+});
+
+test("a text is of another language by its function words", () => {
+  const read = (path) => fs.readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+  const lists = read("headlight/app/languages.toml").matchAll(/^(\w+) = """([^"]*)"""/gm);
+  const words = Object.fromEntries([...lists].map(([, language, text]) => [language, text.trim().split(/\s+/)]));
+  for (const [language, texts] of Object.entries(JSON.parse(read("tests/language_guesses.json")))) {
+    for (const text of texts) assert.equal(otherLanguage(text, { reads: "English", words }), language || null, text);
+  }
+  assert.equal(otherLanguage("Ich liebe meine Lehrerin.", { reads: "Esperanto", words }), null);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { drawing } from "../../headlight/components/token_lines/drawing.js";
-import { linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
+import { curve, linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
 import { listenToRow } from "../../headlight/components/token_lines/rows.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
 import { belowName, sourceWords, spokenName, surenessText } from "../../headlight/components/token_lines/words.js";
@@ -82,6 +82,19 @@ test("tokens have spoken names, and a source token is read by the row that looks
   assert.ok(sourceWords(story, 0).startsWith("“</s>” looks at “▁The”: 55 %."));
   const explained = [[0.91, 0.1], [0.5, 0.1], [0.91, 0]].map((each) => surenessText(...each) !== "");
   assert.deepEqual(explained, [true, false, false]);
+});
+
+test("on a phone rows stand side by side: lines go across, and arrow keys are turned", () => {
+  assert.equal(curve({ x: 10, y: 20 }, { x: 30, y: 60 }), "M10 20C10 40 30 40 30 60");
+  assert.equal(curve({ x: 10, y: 20 }, { x: 30, y: 60 }, true), "M20 10C40 10 40 30 60 30");
+  const focused = [], button = (name) => ({ focus: () => focused.push(name) }), row = { addEventListener() {} };
+  const buttons = { source: [button("first"), button("second")], output: [button("across")] };
+  const centres = { source: [{ x: 0 }, { x: 9 }], output: [{ x: 4 }] }, lines = { isUpright: true, buttons, centres };
+  listenToRow(lines, "source", row);
+  for (const key of ["ArrowDown", "ArrowRight"]) {
+    row.onkeydown({ key, target: { closest: () => buttons.source[0] }, preventDefault() {} });
+  }
+  assert.deepEqual(focused, ["second", "across"]);
 });
 
 test("weights from a hundredth on have a line, and the largest lies on top", () => {

@@ -7,7 +7,6 @@ from support.families import write_family
 from support.models import small_model
 
 from headlight.app.results import CheckpointFiles
-from headlight.views.home.content import least_probable_token
 from headlight.views.research.contrast import most_doubtful_step
 from headlight.views.research.contributions import USUAL_PARTS, source_shares
 from headlight.views.what_if.own_translation import describe_own, describe_where
@@ -64,7 +63,6 @@ def test_findings_count_the_tokens_that_were_chosen(traces):
         total = describe_own(trace, trace)["sum"]
         assert (total["log_probability"], total["tokens"]) == (pytest.approx(chosen.sum()), len(chosen))
         assert describe_where(trace).name == "all_first" and most_doubtful_step(trace) >= 1
-        assert least_probable_token(trace)["token"].position == 1 + int(chosen.argmin())
 
 
 def test_what_is_usual_of_the_source_leaves_it_out(translator, tmp_path):

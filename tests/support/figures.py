@@ -120,10 +120,7 @@ def _of_what_if(translator: Translator, trace: Trace, other: Trace) -> dict:
     question = question_of(trace, other)
     patched = patching_map(translator.model, question, Site.RESIDUAL, "encoder")
     columns = patched.column_names(question, translator.tokenizer)
-    stream = record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
-    old, new = (truncate(stream.logits[step]).plain for step in (1, 2))
     return {
         "patching": _with(plots.patching, patched, columns),
-        "candidates": _with(plots.candidates, old, new, translator.tokenizer.piece_text),
         "log_probabilities": _with(plots.log_probabilities, trace, replace(other)),
     }

@@ -313,13 +313,6 @@ class Study:
         return head_losses(self.model, self.trace.source_ids, self.trace.target_ids, heads, ablate, means)
 
     @rerun
-    def probabilities(self, step: int) -> np.ndarray:
-        """Return the probability of each token of the vocabulary at a step: [vocab]."""
-        source, prefix, _ = self.trace.before(step)
-        seen = record(self.model, [source], [prefix], Request(keep=(), logits_to_keep=1))
-        return to_array(seen.logits[0, -1].softmax(dim=-1))
-
-    @rerun
     def score_without(self, removed: HeadRef, head: HeadRef, query: int, key: int, against: int | None = None) -> float:
         """Return the score, or the lead of one key over another, in a run without another head's part."""
         return score_without(self.translator, self.trace, self.parts(head, query, key, against), removed)

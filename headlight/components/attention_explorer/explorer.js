@@ -130,8 +130,10 @@ class Explorer extends Component {
 
   // Everything anew; what is not in sight is not drawn.
   draw() {
-    const { attention, state } = this, width = (this.width = this.find(".explorer").clientWidth);
-    if (!width || !attention) return;
+    const { attention, state } = this;
+    if (!attention) return;
+    const width = (this.width = this.find(".explorer").clientWidth);
+    if (!width) return;
     const kind = attention.kind(state.kind), beside = width >= WIDE && Math.max(kind.queries, kind.keys) <= LONG;
     this.grid = beside ? Math.round(Math.min(MOST_GRID, Math.max(LEAST_GRID, GRID * width))) : width;
     // Beside the overview all of the map is in sight at once; below it, and where it is long, it is as high as it is.
@@ -264,7 +266,6 @@ class Explorer extends Component {
     for (const each of this.root.querySelectorAll("[data-kind]")) each.hidden = !attention.ofKind[each.dataset.kind];
     for (const each of ["div.kinds", "label.kinds"]) this.find(each).hidden = attention.kinds.length === 1;
     this.find(".explanation").textContent = kindText(kind);
-    this.find(".papers p").textContent = attention.inputText(state.kind, state.heads);
     this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {

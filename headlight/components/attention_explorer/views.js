@@ -81,11 +81,8 @@ export function cellsOf(shown, { scale }) {
     return shown.isShown(row, column) ? value(shown.at(row, column)) : other;
   };
   const titleOf = (row, column) => shown.cellText(row, column);
-  return { share: ofShown((weight) => weight / full, NaN), valueText: ofShown(cellText, ""), titleOf };
+  return { share: ofShown((weight) => weight / full, NaN), valueText: ofShown(shortWeight, ""), titleOf };
 }
-
-// Of a sum of heads "2.3": two digits, too.
-const cellText = (weight) => (weight < 1.005 ? shortWeight(weight) : weight.toFixed(1));
 
 // Queries on the left, keys on the right, joined by lines: opacity is the weight, colour is the head.
 export class Lines {

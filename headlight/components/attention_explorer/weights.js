@@ -6,7 +6,7 @@ import { chipText, shownTokens } from "../lib/tokens.js";
 import { percent } from "../lib/words.js";
 import { KINDS, kindOf, sideOf } from "./story.js";
 import {
-  cellText, headText, inputText, keysText, lookText, maskedText, queriesText, rowName,
+  cellText, headText, keysText, lookText, maskedText, queriesText, rowName,
 } from "./words.js";
 
 const CONTENT = "content only";
@@ -87,13 +87,6 @@ export class Attention {
 
   looks(name) {
     return this.kind(name).looks.map((head) => ({ head, text: lookText(this.headOf(name, head)) }));
-  }
-
-  // A hint for a single head that aligns to the input tokens better than to the output tokens.
-  inputText(name, heads) {
-    const { heads: count, measures } = this.kind(name), at = heads[0].layer * count + heads[0].head;
-    const [input, output] = ["input alignment", "alignment"].map((each) => measures[each]?.[at] ?? null);
-    return heads.length > 1 || input === null || output === null || input <= output ? "" : inputText(input, output);
   }
 }
 

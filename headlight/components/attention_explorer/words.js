@@ -36,7 +36,7 @@ export function sideNames({ name, alone }) {
 // For a thumbnail, a word per line.
 export const SHORT_PATTERNS = {
   previous: "prev.", same: "same", next: "next", mirrored: "mirror", "end of sentence": "end",
-  "beginning of sentence": "start", punctuation: "punct.", alignment: "aligns", "input alignment": "aligns input",
+  "beginning of sentence": "start", punctuation: "punct.", alignment: "match", "input alignment": "input match",
 };
 
 export const MEASURES = ["confidence", "entropy", ...Object.keys(SHORT_PATTERNS)];
@@ -60,7 +60,7 @@ const placeOf = (label, { sums }) => {
 
 const labelledText = (labelled, sentences) => {
   if (labelled === null) return "";
-  return ` It does so ${percent(labelled / sentences)} of the time over ${pluralize(sentences, "sentence pair")}.`;
+  return ` It does so in ${percent(labelled / sentences)} of ${pluralize(sentences, "sentence")}.`;
 };
 
 // A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null.
@@ -81,12 +81,6 @@ export function lookText({ kind, layer, head, label, rows, eligible, labelled, s
   const seen = `${name} looks at ${placeOf(label, kind)} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
   return seen + labelledText(labelled, sentences);
 }
-
-// A hint for a head that aligns to the input tokens better; input, output: shares of the rows that could align.
-export const inputText = (input, output) => (
-  `This head matches the input token (${percent(input)} of rows) rather than the output token (${percent(output)}; ` +
-  "Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”."
-);
 
 // The name of several heads of a kind of this size; how: "mean of ", "sum of ", or nothing where each is drawn apart.
 export function headsTitle(kind, heads, how) {
@@ -135,7 +129,7 @@ export const keysText = (keys, most, weight) => {
 
 const namesOf = (tokens) => tokens.map(({ text }) => quoted(text)).join(", ");
 
-export const largestText = (cell) => `${cell} ${invite("Hover over cells, tokens and heads; click to keep one.")}`;
+export const largestText = (cell) => `${cell} ${invite("Hover over a cell, a token or a head for its numbers.")}`;
 
 // down, across: the names of the sides.
 export function axesText({ name, alone, predicts }, rows, down = "Rows", across = "Columns") {

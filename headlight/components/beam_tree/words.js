@@ -17,8 +17,7 @@ export function branchText({ ids, token, logProbability, place, outcome, rank, s
   );
 }
 
-const ATTEMPT =
-  "click a branch that fell out: how well could it have ended?";
+const ATTEMPT = "a branch that fell out: how well could it have ended?";
 
 // counts: branches by their outcome; worst: the farthest place of the best translation on its way, { step, place }, or
 // null where none ended.

@@ -182,7 +182,7 @@ class Player extends Component {
   showCandidates(step) {
     const takable = step.takable && !this.data.fixed;
     this.find(".offer").hidden = !takable;
-    this.write({ ".entropy": step.entropy, ".others": step.rest });
+    this.write({ ".rest": step.rest });
     const body = this.find("tbody");
     while (body.children.length > step.candidates.length) body.lastChild.remove();
     while (body.children.length < step.candidates.length) body.append(this.candidateRow());

@@ -8,7 +8,7 @@ import { averageMap } from "../lib/maps.js";
 import { SPECIAL_TOKENS } from "../lib/tokens.js";
 import { candidatesAt, isNeverChosen, runnerUp } from "../lib/trace.js";
 import { chanceText, headName } from "../lib/words.js";
-import { entropyText, givenText, hardestFinding, restText, stepSentence } from "./words.js";
+import { givenText, hardestFinding, restText, stepSentence } from "./words.js";
 
 export function stepsOf(trace, chosen, { forced = 0, unforced = "" }) {
   const cross = trace.cross ? averageMap(trace.cross, chosen) : trace.shownCross.weights;
@@ -49,7 +49,7 @@ function stepOf(trace, step, { name, cross, decoder, isForced }) {
       reason: isForced ? "forced" : step < (trace.numForced ?? 0) ? "given" : "",
       mostSource: most(cross, trace.sourceTokens), mostPrefix: step ? most(decoder, trace.decoderInputTokens) : null,
     }),
-    chance: chanceText(trace.targetProbabilities[step]), entropy: entropyText(trace.entropies[step]),
+    chance: chanceText(trace.targetProbabilities[step]),
     forced: isForced, takable: hasRoomAfter(trace, step), candidates,
     rest: restText(rest),
   };

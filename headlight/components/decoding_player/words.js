@@ -14,8 +14,6 @@ export function stepSentence({ input, output, probability, rank, reason, head, m
   );
 }
 
-export const entropyText = (entropy) => `entropy ${Math.abs(entropy).toFixed(2)} nats`;
-
 export const restText = (rest) => `all others together ${chanceText(rest)}`;
 
 // runnerUp: { token, probability }; room: whether another token can be forced at this step.
@@ -24,7 +22,8 @@ export function hardestFinding({ step, token, probability, entropy, runnerUp, ro
   return {
     headline: `Step ${step}, ${quoted(token)}, was the hardest choice.`,
     more: `It got ${percent(probability)}, the runner-up ${other} ${percent(runnerUp.probability)}: as hard as a ` +
-      `choice among ${Math.exp(entropy).toFixed(1)} equally probable tokens (perplexity).`,
+      `choice among ${Math.exp(entropy).toFixed(1)} equally probable tokens (its perplexity; the entropy is ` +
+      `${Math.abs(entropy).toFixed(2)} nats).`,
     attempt: room ? `step ${step} with ${other} forced instead: how does the rest change?` : "",
   };
 }

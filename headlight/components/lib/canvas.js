@@ -20,6 +20,14 @@ export function shade(weight, dark = false) {
   return from.map((part, at) => part + way * (to[at] - part));
 }
 
+// The ramp in steps that no eye tells apart: maps of many heads have 100,000 cells and more.
+const RAMP_STEPS = 1024, ramps = {};
+function steppedShade(weight, dark) {
+  const shades = () => Array.from({ length: RAMP_STEPS + 1 }, (_, at) => shade(at / RAMP_STEPS, dark));
+  const ramp = (ramps[themeOf(dark)] ??= shades());
+  return ramp[Math.round(RAMP_STEPS * Math.min(1, Math.max(0, weight)))];
+}
+
 export const blue = (weight, dark = false) => asText(shade(weight, dark));
 
 // A share of the blue of weights behind a text.
@@ -185,7 +193,7 @@ export const signedColour = (share) => asText(around(share, false));
 // Cells side by side in a box {x, y, wide, high}. share(row, column) is the part of full colour from 0 to 1, of
 // `signed` values from -1 to 1, NaN where a cell stays blank. `raster` is one of this size that is there already.
 export function paintCells(pen, { rows, columns, share, signed = false }, box, raster = null) {
-  const colourOf = (part) => (signed ? around : shade)(part, pen.onDark);
+  const colourOf = (part) => (signed ? around : steppedShade)(part, pen.onDark);
   if (pen.isForFile) {
     const textOf = (part) => (Number.isNaN(part) ? "" : asText(colourOf(part)));
     return pen.cells(rows, columns, (row, column) => textOf(share(row, column)), box);
@@ -211,7 +219,9 @@ export class Raster {
     for (let row = 0, at = 0; row < this.rows; row++) {
       for (let column = 0; column < this.columns; column++, at += 4) {
         const colour = colourOf(row, column);
-        for (let part = 0; part < 3; part++) data[at + part] = colour[part];
+        data[at] = colour[0];
+        data[at + 1] = colour[1];
+        data[at + 2] = colour[2];
         data[at + 3] = 255 * colour[3];
       }
     }

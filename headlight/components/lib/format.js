@@ -37,8 +37,8 @@ export class Grid {
   }
 }
 
-// A weight as in headlight/plots/numbers.py: two decimals without the leading zero: ".07", "1.00".
-export const shortWeight = (weight) => weight.toFixed(2).replace(/^0/, "");
+// A weight in a small cell, in whole percent without the sign, as percent_in_cell of headlight/plots/numbers.py: "94".
+export const shortWeight = (weight) => String(Math.round(100 * weight));
 
 export const MINUS = "\u2212";
 

@@ -14,9 +14,8 @@ export function heightBelow(element) {
 // The verb for choosing, with a finger or with a mouse.
 export const press = () => (window.matchMedia("(pointer: coarse)").matches ? "tap" : "click");
 
-// A sentence that invites to click, for whom it is.
+// A sentence on clicking or hovering, for whom it is: with a finger both are a tap.
 export const invite = (text) => {
   if (press() === "click") return text;
-  return text.replace("Click", "Tap").replace("click", "tap").replace("Hover over", "Touch")
-    .replace("Move the mouse over", "Tap");
+  return text.replace(/Click|Hover over/g, "Tap").replace(/click|hover over/g, "tap");
 };

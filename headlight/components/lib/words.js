@@ -14,7 +14,7 @@ export const PATTERN_PLACES = {
   previous: "the token before", same: "its own token", next: "the token after", mirrored: "the mirrored place",
   "end of sentence": "the end of sentence", "beginning of sentence": "the beginning of sentence",
   punctuation: "a punctuation mark", alignment: "the matching source word",
-  "input alignment": "the source word that matches the input token",
+  "input alignment": "the source word of the word written before",
 };
 
 export const quoted = (token) => `“${token}”`;
@@ -69,7 +69,7 @@ export function headName({ layer, head }, { layers, heads } = {}) {
   return `average over all ${pluralize(layers, "layer")} and ${pluralize(heads, "head")}`;
 }
 
-// A row of attention weights by the token that reads.
+// A row of attention weights by the token that reads, a decoder's by the one that is written.
 export function rowText(kind, row, token) {
-  return kind === "encoder" ? `the row of ${quoted(token)}` : `step ${row + 1}, input token ${quoted(token)}`;
+  return kind === "encoder" ? `the row of ${quoted(token)}` : `step ${row + 1}, which writes ${quoted(token)}`;
 }

@@ -6,6 +6,7 @@ import { NOTHING } from "../lib/words.js";
 import { addressOf, readAddress } from "./address.js";
 import { Lessons } from "./lessons.js";
 import { Training } from "./training_view.js";
+import { languageNotice } from "./languages.js";
 import { LocalSource } from "./source.js";
 import { Attention, Decoding, Heads, Home, Inside, LessonList } from "./views.js";
 
@@ -45,7 +46,7 @@ async function jsonOf(id) {
 
 class LivePage {
   constructor(model, words) {
-    this.styles = words.styles;
+    Object.assign(this, { styles: words.styles, languages: words.languages });
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
     this.source = new LocalSource(model, words);
     this.field = find("#live_text");
@@ -122,6 +123,7 @@ class LivePage {
       const trace = await this.source.trace(text);
       if (!isCurrent()) return;
       setStatus("");
+      find(".live_language").textContent = languageNotice(text, this.languages);
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : NOTHING;
       document.body.classList.remove("untold");
       await breathe(); // for keys that were pressed meanwhile

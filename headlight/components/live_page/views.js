@@ -62,7 +62,8 @@ export class Home extends View {
     const after = positions.length ? await this.source.trace(text, { hidden: positions }, "hidden") : trace;
     if (!isCurrent()) return;
     this.numbers = numbers;
-    const facts = { ...after, hidden: numbers, unhiddenTokens: trace.targetTokens };
+    const { smoothing } = this.words;
+    const facts = { ...after, hidden: numbers, unhiddenTokens: trace.targetTokens, smoothing };
     this.give(tokenLines, { facts, ...this.head({}, trace), rows: "predicted", layout: "alone" });
     this.params = params;
   }

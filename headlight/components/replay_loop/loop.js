@@ -46,7 +46,7 @@ class ReplayLoop extends Component {
     this.at = at;
     this.cells.forEach((cell, index) => tint(cell, map.weights[at * this.cells.length + index], dark));
     this.find(".wrote").textContent = outputs[at] || "(nothing)";
-    const when = `“${sourceText}” after ${steps[at].toLocaleString("en")} practice steps.`;
+    const when = `Its example is always “${sourceText}”, here after ${steps[at].toLocaleString("en")} practice steps.`;
     this.find(".about").textContent = `${when} Each row: where it looks to write one word.`;
   }
 }

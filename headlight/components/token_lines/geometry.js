@@ -35,11 +35,14 @@ export const opacityOf = (weight) => Math.min(1, 0.06 + 0.94 * weight);
 // The opacity of an output token of this probability.
 export const shareOf = (probability) => 0.04 + 0.6 * probability;
 
-// From below a source token to above an output token, each {x, y} in pixels, upright at both ends.
-export function curve(from, to) {
+// From a source token to an output token, each {x, y} in pixels, at right angles to both rows.
+export function curve(from, to, isUpright = false) {
   const [x, y, endX, endY] = [from.x, from.y, to.x, to.y].map((value) => Number(value.toFixed(1)));
   const bend = Number(((y + endY) / 2).toFixed(1));
-  return `M${x} ${y}C${x} ${bend} ${endX} ${bend} ${endX} ${endY}`;
+  const [start, ...others] = [[x, y], [x, bend], [endX, bend], [endX, endY]].map((point) => {
+    return (isUpright ? point.reverse() : point).join(" ");
+  });
+  return `M${start}C${others.join(" ")}`;
 }
 
 // The token after an arrow key: another one of its row, or the nearest one of the other row.

@@ -14,12 +14,11 @@ import { changesOf, curve, linesOf, lookOf, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
 import { SIDES, centresOf, fitLetters, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
 import { linesStory } from "./story.js";
-import {
-  belowName, doubtText, invitation, outputWords, shareText, sourceWords, spokenName, surenessText,
-} from "./words.js";
+import { belowName, doubtText, invitation, outputWords, shareText, sourceWords, spokenName } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const LAYOUTS = { alone: { apart: "max(200px, 26vh)", letters: 20 }, "beside map": { apart: "230px", letters: 15 } };
+const PHONE = "(max-width: 640px)", LEGIBLE = 15; // pixels: rows of smaller letters then stand side by side
 const ALL = -1; // reported as a word: nothing is to be hidden any more
 
 class TokenLines extends Component {
@@ -110,7 +109,7 @@ class TokenLines extends Component {
   }
 
   describeOutput(index, flashes) {
-    const { below, probabilities, changed, doubts, smoothing } = this.data, button = this.buttons.output[index];
+    const { below, probabilities, changed, doubts } = this.data, button = this.buttons.output[index];
     const isOutput = below === "output", chance = probabilities[index], doubt = isOutput && doubts[index];
     const isChanged = isOutput && changed.includes(index), label = belowName(this.data, index);
     const also = doubt ? `; ${doubtText(doubt)}: ${press()} it to see this step` : "";
@@ -120,7 +119,7 @@ class TokenLines extends Component {
     button.classList.toggle("changed", isChanged);
     button.classList.toggle("flashes", isChanged && flashes);
     button.setAttribute("aria-label", label + also + (isChanged ? ", changed" : ""));
-    button.title = label + also + (isOutput ? surenessText(chance, smoothing) : "");
+    button.title = label + also;
   }
 
   fill(side, tokens, words) {
@@ -155,14 +154,18 @@ class TokenLines extends Component {
   // Letters as large as both rows allow, then the lines from middle to middle.
   place() {
     if (!this.data || !this.scroll.clientWidth) return;
-    const { stage, scroll, buttons } = this, largest = this.layout.letters;
+    const { stage, scroll, buttons } = this, largest = this.layout.letters, room = scroll.clientWidth;
+    stage.classList.remove("upright");
     stage.style.setProperty("--gap", "6px");
-    if (fitLetters(stage, scroll.clientWidth, largest) < largest) stage.style.setProperty("--gap", "2px");
+    const letters = fitLetters(stage, room, largest);
+    if (letters < largest) stage.style.setProperty("--gap", "2px");
+    this.isUpright = letters < LEGIBLE && window.matchMedia(PHONE).matches;
+    stage.classList.toggle("upright", this.isUpright);
     // A translation that is too wide is scrolled, and stands below as a text.
-    this.whole.hidden = !this.data.whole || stage.scrollWidth <= scroll.clientWidth;
+    this.whole.hidden = !this.data.whole || stage.scrollWidth <= room;
     this.whole.textContent = this.data.whole;
     const chips = (side) => buttons[side].map((button) => button.querySelector(".token"));
-    this.centres = centresOf(stage, { source: chips("source"), output: chips("output") });
+    this.centres = centresOf(stage, { source: chips("source"), output: chips("output") }, this.isUpright);
     this.lines.forEach((line, at) => this.paths[at].setAttribute("d", this.pathOf(line)));
     this.reserve();
   }
@@ -170,7 +173,8 @@ class TokenLines extends Component {
   // Room for the longest words: what stands below them moves under no finger.
   reserve() {
     const tokens = SIDES.flatMap((side) => this.buttons[side].map((_, index) => ({ side, index })));
-    const longest = invitation({ heads: 99, resting: { token: "</s>", key: "." } }), { style } = this.readout;
+    const longest = invitation({ heads: 99, resting: { token: "</s>", key: "." }, doubts: [true] });
+    const { style } = this.readout;
     const texts = [longest, ...tokens.map((each) => this.words(each))].map(inWords);
     style.minHeight = "";
     this.readout.textContent = texts.reduce((one, other) => (other.length > one.length ? other : one));
@@ -179,7 +183,7 @@ class TokenLines extends Component {
   }
 
   pathOf({ row, column }) {
-    return curve(this.centres.source[column], this.centres.output[row]);
+    return curve(this.centres.source[column], this.centres.output[row], this.isUpright);
   }
 
   // The lines and numbers of what is pointed at, else all lines and no number.

@@ -4,7 +4,9 @@
 import { isShortcut, svgElement } from "../lib/canvas.js";
 import { lettersFor, lookOf, moved } from "./geometry.js";
 
-export const SIDES = ["source", "output"]; // the rows above and below
+export const SIDES = ["source", "output"]; // the rows above and below; of an upright drawing left and right
+const TURNED = { ArrowUp: "ArrowLeft", ArrowDown: "ArrowRight", ArrowLeft: "ArrowUp", ArrowRight: "ArrowDown" };
+const ALONG = ["offsetLeft", "offsetWidth"], ACROSS = ["offsetTop", "offsetHeight"];
 
 export function pathLike(weight) {
   const { strokeWidth, strokeOpacity } = lookOf(weight);
@@ -41,25 +43,25 @@ export function listenToRow(lines, side, row, clicked = null) {
 function goByKey(lines, event, from) {
   if (!from || isShortcut(event)) return;
   if (event.key === "Escape") return event.target.blur();
-  const to = moved(from, event.key, lines.centres);
+  const key = (lines.isUpright && TURNED[event.key]) || event.key, to = moved(from, key, lines.centres);
   if (!to) return;
   lines.hovered = null;
   lines.buttons[to.side][to.index].focus();
   event.preventDefault();
 }
 
-// The ends of lines at the tokens, in pixels of the stage: {source, output}, each [{x, y}].
-export function centresOf(stage, { source, output }) {
+// The ends of lines at the tokens, in pixels of the stage, x along a row: {source, output}, each [{x, y}].
+export function centresOf(stage, { source, output }, isUpright = false) {
   const from = (token, axis) => {
     let at = 0;
     for (let each = token; each && each !== stage; each = each.offsetParent) at += each[axis];
     return at;
   };
-  const middle = (token) => from(token, "offsetLeft") + token.offsetWidth / 2;
-  return {
-    source: source.map((token) => ({ x: middle(token), y: from(token, "offsetTop") + token.offsetHeight })),
-    output: output.map((token) => ({ x: middle(token), y: from(token, "offsetTop") })),
-  };
+  const [[start, length], [edge, depth]] = isUpright ? [ACROSS, ALONG] : [ALONG, ACROSS];
+  const end = (token, depths) => ({
+    x: from(token, start) + token[length] / 2, y: from(token, edge) + depths * token[depth],
+  });
+  return { source: source.map((token) => end(token, 1)), output: output.map((token) => end(token, 0)) };
 }
 
 // Set the largest letters with which a stage fits into the room; return them.

@@ -28,10 +28,11 @@ export function belowName({ below, outputs, outputWords: words, inputs, probabil
   return below === "output" ? `${name}: the model gave it ${shareText(probabilities[index])}${rank}` : name;
 }
 
-// The reason why a sure token has no more, for its tooltip. smoothing: the share of label smoothing, 0 without.
+// The reason why a sure token has no more. smoothing: the share of label smoothing, 0 without.
 export function surenessText(probability, smoothing) {
   if (!smoothing || Math.abs(1 - smoothing - probability) > smoothing / 3) return "";
-  return `. It is sure: it was trained to leave about ${percent(smoothing)} to all other words (label smoothing)`;
+  return ` ${percent(probability)} is sure: in training it learned to leave about ${percent(smoothing)} to other ` +
+    "words (label smoothing).";
 }
 
 // The weights of one token, given as [index, weight], largest first: the first few one by one, then the others' sum.
@@ -48,8 +49,9 @@ const belowAt = ({ outputs, below }, index) => quotedAt(outputs, index, `${below
 
 // A token of the row below and its largest weights; equal tokens have their number.
 export function outputWords(data, row) {
-  const naming = (column) => quotedAt(data.source, column, "source token");
-  return `${belowAt(data, row)} looks at ${listed(data.weights[row].entries(), naming)}.`;
+  const naming = (column) => quotedAt(data.source, column, "source token"), chance = data.probabilities[row];
+  const sure = data.below === "output" ? surenessText(chance, data.smoothing) : "";
+  return `${belowAt(data, row)} looks at ${listed(data.weights[row].entries(), naming)}.${sure}`;
 }
 
 // A source token and the tokens that attend to it most. Their weights belong to different rows and have no sum.
@@ -62,15 +64,16 @@ export function sourceWords(data, column) {
 }
 
 // The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
-// resting: a token that rests on a mark or an end, { token, key }, or null.
-export function invitation({ heads, resting }) {
-  const one = heads ? ` These are the lines of one of its ${heads} heads.` : "";
-  const rests = resting ? ` ${quoted(resting.token)} rests on ${quoted(resting.key)}, as marks and ends often do: ` +
-    "the head has nothing to look for." : "";
+// resting: a token that rests on a mark or an end, { token, key }, or null; doubts: of story.js.
+export function invitation({ heads, resting, doubts }) {
+  const one = heads ? ` ${heads} heads look, each in its own way: these are the lines of one.` : "";
+  const rests = resting ? ` ${quoted(resting.token)} looks mostly at ${quoted(resting.key)}. That says little: for a ` +
+    "punctuation mark or the end there is no word to look for." : "";
+  const other = doubts.some(Boolean) ? "; under 50 %, another choice stands below" : "";
   return (
-    "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
-    `attention.${one}${rests} The percent below a word is the chance that the model gave it. Move the mouse over ` +
-    "a word for its numbers."
+    "The thicker a line, the more the model looked at that word to write the other one. That looking is called " +
+    `attention.${one}${rests} The percent says how sure it was of a word${other}. Hover over a word for ` +
+    "its numbers."
   );
 }
 
@@ -78,7 +81,8 @@ export function invitation({ heads, resting }) {
 export function hiddenText({ hidden, words, outcome }) {
   if (!hidden.length) return "Click a word to hide it from the model. What happens?";
   if (hidden.length === words) return `With every word hidden, ${outcomeText(outcome)}.`;
-  const without = hidden.length > NAMED ? `${hidden.length} words and marks` : hidden.map(quoted).join(" and ");
+  const many = `${hidden.length} words and punctuation marks`;
+  const without = hidden.length > NAMED ? many : hidden.map(quoted).join(" and ");
   return `Without ${without}, ${outcomeText(outcome)}.`;
 }
 
@@ -88,8 +92,8 @@ function outcomeText({ changes, words, isEmpty }) {
   if (isEmpty) return "nothing is left of the translation";
   const [lost, gained] = ["lost", "gained"].map((side) => changes.flatMap((each) => each[side]));
   if (changes.length > 1 || Math.max(lost.length, gained.length) > NAMED) {
-    if (!lost.length) return `the translation gains ${gained.length} words and marks`;
-    return `${lost.length} of ${words} words and marks change${lost.length === 1 ? "s" : ""}`;
+    if (!lost.length) return `the translation gains ${gained.length} words and punctuation marks`;
+    return `${lost.length} of ${words} words and punctuation marks change${lost.length === 1 ? "s" : ""}`;
   }
   const [old, now] = [lost, gained].map((side) => quoted(side.join(" ")));
   if (!gained.length) return `the translation loses ${old}`;

@@ -34,7 +34,7 @@ function rewritingText({ action, heads: { kind, layer, head }, key, rows: { firs
     uniform: [`uniform weights in ${whose}`, "in every row"],
     given: [`these weights in ${whose}`, "in every row that may attend to their tokens"],
   }[action];
-  const row = rowText(kind, first, (kind === "encoder" ? before.sourceTokens : before.decoderInputTokens)[first]);
+  const row = rowText(kind, first, (kind === "encoder" ? before.sourceTokens : before.targetTokens)[first]);
   if (first === 0 && last === null) return `${done} ${every}`;
   return `${done} ${last === null ? `from ${row} on` : `in ${row} alone`}`;
 }

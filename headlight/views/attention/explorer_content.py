@@ -31,8 +31,8 @@ DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
 CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
 
 _LOOK_FOR = (
-    "Hover over a small map to see it large, choose it to keep it. Hover over a token or a cell for its numbers. Below "
-    "the map stand heads with a plain pattern in this sentence, if any has one."
+    "Choose a small map to see it large, a token or a cell for its numbers. Below the map stand heads with a plain "
+    "pattern in this sentence, if any has one."
 )
 
 

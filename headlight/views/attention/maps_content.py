@@ -13,8 +13,7 @@ from transformer.model.names import AttentionKind
 
 _LARGEST = np.iinfo(np.uint16).max
 _LOOK_FOR = (
-    "Hover over a small map to see it large, choose it to keep it. Hover over a token or a cell for its numbers. Below "
-    "the map stand three heads worth a look."
+    "Choose a small map to see it large, a token or a cell for its numbers. Below the map stand heads worth a look."
 )
 
 

@@ -30,14 +30,17 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     _show_tree(request, head)
     with st.expander("Scores"):
         show_table("Scores of these translations", "rank", ("log P", "score"), scores)
+        st.caption(
+            f"log P sums the tokens' log-probabilities in nats; score = log P / ((5 + tokens) / 6)^{beam.alpha:g} "
+            "(Wu et al. 2016, eq. 14)."
+            + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
+        )
     tokenizer = results.translator(request.checkpoint).tokenizer
     greedy = results.study(replace(request, strategy=Greedy())).hypotheses()[0]
     show_finding(*describe_search(results.study(request).search(), greedy, beam, tokenizer.decode))
     st.caption(
         f"Beam size {beam.size}, length penalty {beam.alpha:g}: choose others under ⋯, “Decoding”. A larger beam does "
-        "not always translate better (Koehn and Knowles 2017). log P, under Scores, sums the tokens' log-probabilities "
-        f"in nats; score = log P / ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
-        + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
+        "not always translate better (Koehn and Knowles 2017)."
     )
 
 

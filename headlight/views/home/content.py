@@ -68,20 +68,6 @@ def learning_facts(replay: TrainingReplay) -> dict:
     }
 
 
-def least_probable_token(trace: Trace) -> Finding:
-    """Return the chosen token of the lowest probability, and the best other candidate of its step."""
-    step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
-    runner_up, rank = trace.runner_up(step), int(trace.target_ranks[step])
-    other = {
-        "other": trace.candidate_tokens[step][runner_up],
-        "other_chance": trace.candidate_probabilities[step, runner_up],
-        "rank": rank,
-    }
-    token = TokenAt(trace.target_tokens, step)
-    finding = TEMPLATES("least_probable", token=token, chance=trace.target_probabilities[step])
-    return finding.followed_by(TEMPLATES("runner_up" if rank == 1 else "most_probable", **other))
-
-
 def strongest_reading(shown: AttentionMap) -> Finding | None:
     """Return the largest weight between two words of a cross-attention map; None where only special tokens have any."""
     rows = shown.predicted or shown.fed

@@ -7,11 +7,11 @@ from headlight.app import results
 from headlight.app.choices import row_label
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import phone_container, show_figure, show_finding, show_probabilities, show_tokens
+from headlight.app.widgets import phone_container, show_figure, show_finding, show_tokens
 from headlight.plots.heatmap import map_title
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 
-from .content import least_probable_token, strongest_reading
+from .content import strongest_reading
 
 _SIDE = 430  # pixels of the map
 
@@ -34,20 +34,12 @@ def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
 
 
 def show_tokens_of(request: TranslationRequest, trace: Trace) -> None:
-    """Show the source tokens with their ids and the output tokens with their probabilities."""
+    """Show the source and output tokens with their ids."""
     st.subheader("Tokens")
     read = (
         "The model reads and writes tokens: words or parts of words. The number is a token's id, its row in the "
-        "embedding matrix. Hover to see the exact token."
+        "embedding matrix."
     )
     unknown_id = results.translator(request.checkpoint).tokenizer.unknown_id
     show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id, read)
-    written = "The stronger the colour, the more probable the token was, before temperature or top-k."
-    show_probabilities(
-        trace.target_tokens,
-        trace.target_probabilities.tolist(),
-        trace.target_ranks.tolist(),
-        "Output tokens with their probabilities",
-        written,
-    )
-    show_finding(least_probable_token(trace))
+    show_tokens(trace.target_tokens, trace.target_ids, "Output tokens with their ids")

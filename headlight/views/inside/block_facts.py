@@ -15,7 +15,7 @@ from transformer.interpret.trace import Trace
 _WHOLE = ("residual", "x", "memory", "query", "key", "value", "concatenated", "output", "total", "result")
 _PROJECTED = ("query", "key", "value")
 _LOOK_FOR = (
-    "Go from step to step with the arrow keys, and point at any cell: the sum behind it is written out with the "
+    "Go from step to step with the arrow keys, and choose any cell: the sum behind it is written out with the "
     "numbers of the step before."
 )
 

@@ -16,7 +16,7 @@ from transformer.interpret.trace import RowLabel, name_rows
 from .block_facts import Block, steps_page
 
 _CHOSEN = ("query", "key", "at_dimension", "at_step")
-HOW_TO_READ = "**Hover over a cell** to see its sum. ← → change the step."
+HOW_TO_READ = "**Choose a cell** to see its sum. ← → change the step."
 
 
 def choose_block(request: TranslationRequest) -> Block:

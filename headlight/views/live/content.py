@@ -1,5 +1,6 @@
 """The live model in one file: its texts, the same for every sentence, and the page itself."""
 
+from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
 from headlight.views.attention.explorer_content import OPTIONS
@@ -53,9 +54,12 @@ def live_words(
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
     sides = read or "source", written or "target"
     cards, probes = cards_of(read, written, checkpoint.probes), checkpoint.probes
+    settings = checkpoint.settings("label_smoothing")
     first = PARAMETERS["text"].default if read in ("English", "") or not probes else probes[0][0]
     return {
         "text": text or first,
+        "languages": {"reads": language_name(read), "words": FUNCTION_WORDS},
+        "smoothing": settings.label_smoothing if settings else 0,
         "rules": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
         "options": OPTIONS,
         "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},

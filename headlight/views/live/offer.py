@@ -17,7 +17,7 @@ def offer_model(request: TranslationRequest, lesson_for: Callable[[CheckpointFil
     if size is None:
         return
     files, text = request.checkpoint, request.text
-    label, name = f"Take the model with you ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
+    label, name = f"Save to use offline ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
     offer_download(label, lambda: _file(files, text, _lesson_for=lesson_for), name, "text/html", _HELP)
 
 

@@ -124,7 +124,7 @@ def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> 
     matrix = rotation(offset * shown.frequencies[pair])
     factors = _named(matrix, f"R({offset})") + _named(before[:, None], f"PE({position})")
     product, shifted = _matrix((matrix @ before)[:, None]), _named(after[:, None], f"PE({position + offset})")
-    return rf"{factors} = {product} \approx {shifted}"
+    return rf"\begin{{aligned}} & {factors} \\ & = {product} \approx {shifted} \end{{aligned}}"  # a phone's width
 
 
 def describe_learned(tables: Mapping[Stack, np.ndarray]) -> Finding:

@@ -23,8 +23,12 @@ DIMENSIONS = 64  # drawn, the first ones: those of the fastest waves
 def show(request: TranslationRequest) -> None:
     """Show both sentences with their translations, and describe the part that positions have in them. UserError."""
     loaded = results.translator(request.checkpoint)
-    columns, has_rows = st.columns(2, gap="medium"), loaded.model.config.positions in TABLES
-    with columns[0]:
+    if has_rows := loaded.model.config.positions in TABLES:
+        with st.container():
+            st.markdown(WHY)
+    columns = st.columns(2, gap="medium")
+    # In a container, so that a phone leaves the sentence above its picture.
+    with columns[0], st.container(key="first_order"):
         st.markdown(f"The sentence  \n**{one_line(request.text)}**")
     with columns[1]:
         text = write_line("The same words in another order", "reordered", exchanged(request.text), request.text)
@@ -42,8 +46,6 @@ def show(request: TranslationRequest) -> None:
     without = tuple(study.without_positions().trace.target_text for study in studies)
     written = tuple(study.trace.target_text for study in studies)
     show_finding(describe_order(one, two, written, without), "swap other words.")
-    if has_rows:
-        st.markdown(WHY)
 
 
 def _show_rows(table: np.ndarray, tokens: Sequence[str], name: str) -> None:

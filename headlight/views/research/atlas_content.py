@@ -24,7 +24,7 @@ LOOKS_AT = {
     Pattern.END: "the end of sentence",
     Pattern.BEGINNING: "the beginning of sentence",
     Pattern.PUNCTUATION: "a punctuation mark",
-    Pattern.OUTPUT_ALIGNMENT: "the aligned source word",
+    Pattern.OUTPUT_ALIGNMENT: "the matching source word",
     Pattern.INPUT_ALIGNMENT: "their input's source word",
 }
 TEMPLATES = Templates.beside(__file__)

@@ -58,6 +58,7 @@ def show_page(request: TranslationRequest) -> None:
         return
     if name:
         st.info(plain(f"There is no view “{name[:_LONGEST]}” here. These are the views:"), icon=":material/info:")
+    st.markdown("What researchers ask about such a model: a question on each tile, answered in its own numbers.")
     st.html(style(_FOLDER / "tiles.css"))
     with st.container(key="tiles"):
         for each in VIEWS:

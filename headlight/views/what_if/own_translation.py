@@ -20,7 +20,7 @@ from transformer.interpret.trace import Trace
 
 from .facts import facts_with_reads
 
-_MOST = 690.0  # nats: of more, no float64 is the exponential
+_MOST = float(np.log(10_000))  # nats
 TEMPLATES = Templates.beside(__file__)
 
 
@@ -113,7 +113,6 @@ def _sum(trace: Trace) -> Finding:
 
 def _times(gap: float) -> Finding:
     """Return exp of a difference of log P, in legible digits."""
-    if gap > _MOST:
-        return TEMPLATES("countless", ratio=np.inf)
-    ratio = float(np.exp(gap))
-    return TEMPLATES("many" if ratio >= 10 else "few" if ratio > 1.05 else "hardly_more", ratio=ratio)
+    ratio = float(np.exp(min(gap, _MOST)))
+    name = "countless" if gap > _MOST else "many" if ratio >= 99 else "few" if ratio > 1.05 else "hardly_more"
+    return TEMPLATES(name, ratio=ratio)

@@ -1,19 +1,17 @@
 """Rewrite attention: other weights for a head, a layer or all heads, and the run with them."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
-import headlight.plots as plots
 from headlight.app import results, url_state
 from headlight.app.choices import from_list, slider
-from headlight.app.finding import Finding, Templates
+from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_attempt, show_figure, show_translation
+from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import translation_table, weight_bars
 from headlight.plots.names import KIND_NAMES
 from transformer.interpret.head_patterns import strongest_word_pair
@@ -97,31 +95,8 @@ def bars_payload(head: HeadRef, row: int, key: int, before: Trace, forced: Trace
         "key": key,
         "kind": kind,
         "row": row,
-        "row_token": (before.source_tokens if kind == "encoder" else before.decoder_input_tokens)[row],
+        "row_token": (before.source_tokens if kind == "encoder" else before.target_tokens)[row],
     }
-
-
-def step_shown(kind: str, row: int, before: Trace, forced: Trace) -> int:
-    """Return the step of the shown candidates: a decoder row's, of an encoder's row the step that moves most."""
-    if kind != "encoder":
-        return row
-    moved = np.abs(before.target_probabilities - forced.target_probabilities)
-    return max(before.scored_steps, key=lambda step: moved[step])
-
-
-def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) -> Finding:
-    """Return the most probable next token before and after, and the probability that moved in all."""
-    first, last = int(old.argmax()), int(new.argmax())
-    return TEMPLATES(
-        "next",
-        first=name(first),
-        first_before=old[first],
-        first_now=new[first],
-        last=name(last),
-        last_now=new[last],
-        last_before=old[last],
-        moved=float(np.abs(new.astype(np.float64) - old).sum()) / 2,
-    )
 
 
 def show(request: TranslationRequest) -> None:
@@ -147,7 +122,6 @@ def show(request: TranslationRequest) -> None:
     with right:
         rewriting = rewriting_facts(*change) if change else None
         translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")
-        _show_next(request, trace, change, step_shown(head.kind, row, trace, forced))
     show_attempt(TEMPLATES.texts["attempt"])
 
 
@@ -168,14 +142,3 @@ def _take_by_hand(weights: str) -> None:
     """Write drawn weights into the address, and choose the change by hand."""
     url_state.write("rewrite_weights", weights)
     st.session_state["rewrite"] = str(Action.BY_HAND)
-
-
-def _show_next(request: TranslationRequest, trace: Trace, change: tuple[Intervention, ...], step: int) -> None:
-    """Show the candidates of one step in both runs."""
-    study = results.study(request)
-    changed = study.under(*change, same_target=True) if change else study
-    old, new = study.probabilities(step), changed.probabilities(step)
-    name = results.translator(request.checkpoint).tokenizer.piece_text
-    st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
-    alt = "The most probable next tokens of both runs with their probabilities"
-    show_figure(plots.candidates(old, new, name, theme="page"), "next_tokens", alt, describe_next(old, new, name))

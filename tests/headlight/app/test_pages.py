@@ -58,12 +58,12 @@ def test_a_text_of_another_language_is_noticed_and_led_to_a_checkpoint_that_read
     training.write_text(training.read_text().replace('"source_language": "English"', '"source_language": "deu"', 1))
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     app = open_page("pages/attention.py", checkpoint="en-de", text="Ich liebe meine Lehrerin.")
-    (notice,) = app.info
-    assert "looks German" in notice.value and SENTENCE in notice.value.replace("\\", "")
+    (notice,) = app.warning
+    assert "looks like German" in notice.value
     links = [element.proto.body for element in app.get("html") if 'class="pair"' in element.proto.body]
     assert len(links) == 1 and "checkpoint=de-en&amp;text=Ich" in links[0]
     app.text_input(key="text").input(SENTENCE).run()
-    assert not app.info
+    assert not app.warning
     assert list(app.selectbox(key="checkpoint_list").options) == ["deu → German", "English → German"]
 
 
