@@ -33,9 +33,10 @@ from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE = "lessons"
-OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/finding.css, which components have, too
+# In a step's veil: properties that the components read. The words whose lines are hidden can still be clicked.
+_LINES = "--answers: hidden; --aside: none; --pointing: none; --lines-apart: 4rem"
+OF_FINDINGS = {"findings": "--findings: blur(9px)", "more": "--more: blur(9px)", "lines": _LINES}
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
-_LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
 _ORDER = "lesson_order"  # page, values that a run of that page shows, and whether one has begun
 _TRIES = "lesson_tries"  # attempts by question
@@ -288,15 +289,10 @@ def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, nu
 
 
 def _veil(view: StepView, *, lifted: bool) -> None:
-    """Blur the parts that the step covers and, until the veil is lifted, those that give the answer away.
-
-    The token lines hide lines and numbers alone: the sentence stays readable.
-    """
+    """Blur the parts that the step covers and, until the veil is lifted, those that give the answer away."""
     for key in view.step.cover + (() if lifted else view.step.veil):
-        cover = "--answers: hidden" if key == _LINES else "filter: blur(9px)"
-        style = f".st-key-{key} {{ {cover}; pointer-events: none; user-select: none; }}"
-        if key in OF_FINDINGS:
-            style = f":root {{ --{key}: blur(9px); }}"
+        blur = f".st-key-{key} {{ filter: blur(9px); pointer-events: none; user-select: none; }}"
+        style = f"html {{ {OF_FINDINGS[key]}; }}" if key in OF_FINDINGS else blur
         st.html(f"<style>{style}</style>")
 
 
@@ -314,7 +310,7 @@ def end_of(lesson: Lesson) -> dict:
         "title": lesson.title,
         "step": len(lesson.steps) + 1,
         "of": len(lesson.steps),
-        "say": [("strong", "Done! "), ("", lesson.goal)],
+        "say": [("strong", "The end. "), ("", f"The goal was: {lesson.goal}")],
         "score": _score(len(answered(lesson.name).intersection(lesson.questions)), len(lesson.questions)),
         "next_lesson": following.title if following else "",
         "note": [],

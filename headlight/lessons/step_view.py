@@ -147,7 +147,8 @@ class StepView:
             if answer.tolerance is not None and float(answer.value).is_integer():  # a count
                 low, high = math.floor(low), math.ceil(high)
             low, high = (float(f"{each:.2g}") for each in (low, high))
-            return f"It lies between {number_words(low)} and {number_words(high)}."
+            words = f"It lies between {number_words(low)} and {number_words(high)}."
+            return "" if (low, high) == answer.bounds else words
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
             return ""

@@ -12,13 +12,12 @@ from support.lesson_runs import run_of
 from headlight.app import results
 from headlight.lessons.answer import Kind
 from headlight.lessons.file import read_lessons
-from headlight.lessons.glosses import glosses
-from headlight.lessons.measures.wording import is_whole_word, language_of, only_words
+from headlight.lessons.measures.wording import is_whole_word, language_of, meanings_of, only_words
 from headlight.lessons.step_view import StepView, pose
 
 SAME = 0.8  # share of one answer to a choice, above which a class knows it without thinking
 OF_NO_SENTENCE = ("qkv", "root", "learn", "order.6", "heads.1")  # of a model, of random vectors, of a training
-OF_FEW = ("explanation.3", "learn")  # one needs a noun and "it"; the other is about a training
+OF_TRAINING = "learn"
 
 
 def flaws_of(view: StepView) -> Iterator[str]:
@@ -49,7 +48,7 @@ def flaws_of(view: StepView) -> Iterator[str]:
     if not all(is_whole_word(forced(token).target_tokens, step) for token in offered):
         yield "a piece of a word is an option"
     if measure == "best_key":
-        meanings = {"▁" + each for each in glosses(language_of(view.run)).get(names["word"].lstrip("▁"), "").split("/")}
+        meanings = {f"▁{each}" for each in meanings_of(names["word"].lstrip("▁"), language_of(view.run))}
         if meanings & set(trace.source_tokens) and names["read"] not in meanings:
             yield "a hint misleads"
     if measure == "read_when_fed" and trace.source_tokens.count(names["read"]) > 1 and "(position" not in answer.truth:
@@ -69,7 +68,8 @@ def count_flaws(checkpoint: str, texts: Iterable[str]) -> tuple[Counter[str], di
     shares = {step: max(Counter(each).values()) / len(each) for step, each in answers.items() if each}
     same = {step: each for step, each in shares.items() if each > SAME and not step.startswith(OF_NO_SENTENCE)}
     most = max(map(len, answers.values()))
-    return flaws, same, [step for step, each in answers.items() if 2 * len(each) < most and not step.startswith(OF_FEW)]
+    rare = [step for step, each in answers.items() if 2 * len(each) < most and not step.startswith(OF_TRAINING)]
+    return flaws, same, rare
 
 
 if __name__ == "__main__":

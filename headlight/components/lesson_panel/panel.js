@@ -116,7 +116,7 @@ class LessonPanel extends Component {
     const shown = {
       ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
       ".ways": ended && data.next_lesson !== undefined, ".onward": data.next_lesson, ".undecided": data.undecided,
-      ".hint": data.more_hints, ".show": data.ask,
+      ".hint": data.more_hints, ".show": data.ask && !over,
     };
     for (const [selector, isShown] of Object.entries(shown)) this.find(selector).hidden = !isShown;
     Object.assign(this.find("progress"), { max: data.of, value: data.step });
@@ -128,6 +128,7 @@ class LessonPanel extends Component {
     this.find(".feedback").classList.toggle("good", data.tried.right);
     this.find(".hints").replaceChildren(...(data.hints ?? []).map((hint) => element("li", "", hint)));
     if (moved) this.find(".body").scrollTop = 0;
+    else if (data.tried.choice !== null || data.tried.hints) this.find(".help").scrollIntoView({ block: "nearest" });
     if (moved) this.fold(storage("sessionStorage").getItem(FOLDED) === "1");
     if (moved || over) this.lower(over && !ended);
   }
@@ -145,7 +146,7 @@ class LessonPanel extends Component {
     const { data } = this, several = data.kind === "several", place = this.find(".options");
     const buttons = (data.kind === "one" || several ? data.options : []).map(([name, label]) => {
       const isPressed = this.chosen.has(name), isRight = data.right.includes(name);
-      const isWrong = isPressed && data.tried.choice !== null && !several && !isRight;
+      const isWrong = isPressed && data.tried.choice !== null && (over || !several) && !isRight;
       const made = button("", () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
       setWords(made, label);
       return Object.assign(made, { ariaPressed: String(isPressed), disabled: over });

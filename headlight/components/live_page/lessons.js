@@ -10,6 +10,7 @@ import { MINUS } from "../lib/format.js";
 const PLACE = /^([a-z][a-z0-9_]*)(?:\.(\d{1,2}))?$/; // in the address: "attention.3"
 const NO_SENTENCE = "This step is about another sentence.";
 const OF_FINDINGS = ["findings", "more"]; // what a step may blur of all findings, see lib/finding.css
+const OF_LINES = { answers: "hidden", aside: "none", pointing: "none", "lines-apart": "4rem" }; // see token_lines
 
 export const fresh = () => ({ choice: null, hints: 0, shown: false, right: false });
 
@@ -164,7 +165,7 @@ export class Lessons {
     const { lesson, lessons } = this, { title, goal, steps } = lesson, judged = steps.filter((step) => step.judged);
     return {
       key: `${lesson.name} end`, title, step: steps.length + 1, of: steps.length, note: [], undecided: "",
-      say: [["strong", "Done! "], ["", goal]], tried: fresh(),
+      say: [["strong", "The end. "], ["", `The goal was: ${goal}`]], tried: fresh(),
       score: score(this.answered(lesson).size, judged.length),
       next_lesson: lessons[lessons.indexOf(lesson) + 1]?.title ?? "",
     };
@@ -199,9 +200,9 @@ function answerFor({ any, answers }, text) {
 
 // Blur the containers of these names, which are those of the app, and take the blur from all others.
 function veil(names) {
-  for (const name of OF_FINDINGS) {
-    document.documentElement.style.setProperty(`--${name}`, names.includes(name) ? "blur(9px)" : "none");
-  }
+  const { style } = document.documentElement;
+  for (const name of OF_FINDINGS) style.setProperty(`--${name}`, names.includes(name) ? "blur(9px)" : "none");
+  for (const [key, to] of Object.entries(OF_LINES)) style.setProperty(`--${key}`, names.includes("lines") ? to : "");
   const veiled = new Set(names.flatMap((name) => [...document.querySelectorAll(`.st-key-${name}`)]));
   for (const place of document.querySelectorAll(".component")) {
     place.classList.toggle("veiled", veiled.has(place));

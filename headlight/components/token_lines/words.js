@@ -66,9 +66,9 @@ export function sourceWords(data, column) {
 // The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
 // resting: a token that rests on a mark or an end, { token, key }, or null; doubts: of story.js.
 export function invitation({ heads, resting, doubts }) {
-  const one = heads ? ` ${heads} heads look, each in its own way: these are the lines of one.` : "";
-  const rests = resting ? ` ${quoted(resting.token)} looks mostly at ${quoted(resting.key)}. That says little: for a ` +
-    "punctuation mark or the end there is no word to look for." : "";
+  const one = heads ? ` The model has ${heads} heads, parts that look in their own way: this is one.` : "";
+  const rests = resting ? ` ${quoted(resting.token)} looks mostly at ${quoted(resting.key)}, as punctuation often ` +
+    "does: this head has nothing to look for there." : "";
   const other = doubts.some(Boolean) ? "; under 50 %, another choice stands below" : "";
   return (
     "The thicker a line, the more the model looked at that word to write the other one. That looking is called " +

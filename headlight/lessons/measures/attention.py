@@ -8,9 +8,11 @@ import numpy as np
 
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
+from headlight.lessons.glosses import glosses
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Greedy
+from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import aligned_keys, is_word, word_ranges, words_of
 from transformer.interpret.trace import Trace, keys_of
 
@@ -23,16 +25,19 @@ from .wording import (
     language_of,
     lead,
     listed,
-    marked,
+    meanings_of,
     only_words,
     quoted_all,
     readable,
     token_options,
+    told_apart,
+    translations_of,
 )
 
 LINE = 0.3  # a weight that is drawn as a line to be seen
 AGREED = 0.25  # least mean of all heads where they agree on a word
 PLAIN = 0.4  # by which a row's largest weight leads, to be seen at once
+LONGEST_ARTICLE = 3  # letters of a short word
 LONGEST = 90  # letters of a translation that is an option
 NEGATIONS = frozenset({"not", "never", "no", "nobody", "nothing"})
 _PER_SORT = 3  # options that are harmless, and that are missed
@@ -48,7 +53,7 @@ def most_read(run: Run, kind: str) -> Answer:
     layer, head = results.default_head(run.request, kind)
     weights = trace.attention(kind)[layer, head]
     outputs, keys = trace.source_tokens if kind == "encoder" else trace.target_tokens, keys_of(trace, kind)
-    row = _farthest_plain_row(weights, outputs, keys, _agreed(trace) if kind == "cross" else None)
+    row = _farthest_plain_row(weights, outputs, keys, translated_keys(run) if kind == "cross" else None)
     words, named = readable(outputs), readable(keys)
     ranked = np.argsort(-weights[row], kind="stable")
     best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
@@ -71,6 +76,21 @@ def most_read(run: Run, kind: str) -> Answer:
 
 def _agreed(trace: Trace) -> np.ndarray:
     return aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens)
+
+
+def translated_keys(run: Run) -> np.ndarray:
+    """Return the key on which all heads agree for each row, -1 where a reader could not tell that it is translated.
+
+    The gloss of the row's token must name the key; a token without a gloss must be long.
+    """
+    language, keys = language_of(run), _agreed(run.trace).copy()
+    words = [word.removeprefix(SPACE).lower() for word in run.trace.source_tokens]
+    for row, token in enumerate(run.trace.target_tokens if glosses(language) else ()):
+        bare = token.removeprefix(SPACE)
+        known = meanings_of(bare, language)
+        if words[keys[row]] not in known if known else len(bare) <= LONGEST_ARTICLE:
+            keys[row] = -1
+    return keys
 
 
 def _farthest_plain_row(
@@ -103,30 +123,37 @@ def without_word(run: Run) -> Answer:
     before, words, left = _hidden_words(run)
     text = before.target_text
     changed = [at for at in range(len(words)) if only_words(left[at]) != only_words(text)]
-    if not any(is_word(words[at]) for at in changed):
-        raise Undecided("Here each word alone can be hidden, and the translation stays the same.")
     once = [each for each in changed if is_word(words[each]) and words.count(words[each]) == 1]
-    if not once:
-        raise Undecided("The words that this translation needs stand in the sentence twice.")
-    hidable = [each for each in once if _is_negation(words[each])][:1] or once
-    number = max(hidable, key=lambda each: _alike(text, left[each]))
+    hidable = sorted(once, key=lambda each: (not _is_negation(words[each]), -_alike(text, left[each])))
+    lost = {each: _lost_word(words[each], text, left[each], language_of(run)) for each in hidable}
+    number = next((each for each in hidable if lost[each] is not None), None)
+    if number is None:
+        raise Undecided("No word that stands here once takes along a word that would show which one was hidden.")
+    changed = [each for each in changed if not lost[number] or lost[number] in only_words(left[each]).split()]
     others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
-    feedback = {left[number]: "", text: "So it reads with all its words."}
+    feedback = {left[number]: "", text: "That is the translation when no word is hidden."}
     for each in others:
         if only_words(left[each]) not in map(only_words, feedback):
-            feedback[left[each]] = f"So it reads without {quoted_at(words, each, 'word')}."
+            feedback[left[each]] = f"That is the translation without {quoted_at(words, each, 'word')}."
     texts = list(feedback)[:MOST_OPTIONS]
     if max(map(len, texts)) > LONGEST:
         raise Undecided("This translation is too long to choose among several ways to read it.")
-    hidden = quoted_at(words, number, "word")
+    hidden, looks = quoted_at(words, number, "word"), told_apart(texts, language_of(run))
     return Answer(
         Kind.ONE,
-        f"Without {hidden} it reads {translated(left[number])}",
-        f"With all words it reads {translated(text)} What {hidden} alone told is missing, or guessed.",
-        tuple(Option(str(at), marked(each, text, language_of(run)), feedback[each]) for at, each in enumerate(texts)),
+        f"Without {hidden} the model writes {translated(left[number])}",
+        f"With all words it writes {translated(text)} Only {hidden} is hidden: the other words still say the rest.",
+        tuple(Option(str(at), look, feedback[each]) for at, (each, look) in enumerate(zip(texts, looks, strict=True))),
         {"0"},
         names={"word": words[number], "key": number, "translation": text, "left": left[number]},
     )
+
+
+def _lost_word(word: str, full: str, left: str, language: str) -> str | None:
+    """Return a word that is lost with a hidden one whose translation it is; "" in a language without glosses."""
+    names = NEGATIONS if _is_negation(word) else {word.removeprefix(SPACE).lower()}
+    lost = sorted(translations_of(names, full, language) - {*only_words(left).split()})
+    return "" if not glosses(language) else lost[0] if lost else None
 
 
 def _is_negation(word: str) -> bool:
@@ -151,27 +178,25 @@ def _hidden_words(run: Run) -> tuple[Trace, list[str], list[str]]:
 
 @measure
 def harmless_words(run: Run) -> Answer:
-    """Ask which source words can be hidden, one at a time, and the translation stays the same.
+    """Ask which words, no marks, can be hidden, one at a time, and the translation stays the same.
 
-    names: key (the number of the first of them among the words, from 1), count, of.
+    names: key (the number of the first of them among the words, from 1).
     """
     before, words, left = _hidden_words(run)
-    harmless = [number for number, text in enumerate(left) if text == before.target_text]
-    missed = [number for number in range(len(words)) if number not in harmless]
+    full, hidable = before.target_text, [at for at, word in enumerate(words) if is_word(word)]
+    harmless = [at for at in hidable if left[at] == full]
+    missed = [at for at in hidable if only_words(left[at]) != only_words(full)]
     if not harmless or not missed:
-        which = "Each word and mark is missed" if not harmless else "No word or mark alone is missed"
-        raise Undecided(f"{which} here when it is hidden.")
+        raise Undecided("Each word is missed here when it is hidden, or none.")
     chosen = sorted([*harmless[:_PER_SORT], *missed[:_PER_SORT]])
     name = [quoted_at(words, number, "word") for number in range(len(words))]
     return Answer(
         Kind.SEVERAL,
-        f"{len(harmless)} of {len(words)} words and marks can go, one at a time: "
-        f"{listed([name[each] for each in harmless])}.",
-        f"Without {name[missed[0]]} it reads {translated(left[missed[0]])} It reads as before without "
-        f"{' or '.join(name[each] for each in harmless[:_PER_SORT])}.",
+        f"Hidden alone, {listed([name[each] for each in harmless])} change{'s' * (len(harmless) == 1)} nothing.",
+        f"Without {name[missed[0]]} the model writes {translated(left[missed[0]])}",
         tuple(Option(str(each), name[each], f"Without it: {translated(left[each])}") for each in chosen),
         {str(each) for each in harmless[:_PER_SORT]},
-        names={"key": harmless[0], "count": len(harmless), "of": len(words)},
+        names={"key": harmless[0]},
     )
 
 
@@ -182,7 +207,7 @@ def mean_of_heads(run: Run) -> Answer:
     names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are).
     """
     trace, at = run.trace, results.default_head(run.request, "cross")
-    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, _agreed(trace))
+    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, translated_keys(run))
     key = int(trace.cross[at][row].argmax())
     weights = trace.cross[..., row, key]
     weight, mean = float(weights[at]), float(weights.mean(dtype=np.float64))
@@ -191,9 +216,9 @@ def mean_of_heads(run: Run) -> Answer:
     word, read = readable(trace.target_tokens)[row], readable(trace.source_tokens)[key]
     return Answer(
         Kind.NUMBER,
-        f"On average the {weights.size} heads put {percent(mean)} on {quoted(read)}, this one {percent(weight)}.",
-        f"The weights of all {weights.size} heads for {quoted(word)} on {quoted(read)}, added and divided by "
-        f"{weights.size}: {percent(mean)}.",
+        f"On average the {weights.size} heads give {percent(mean)} to {quoted(read)}, the one head {percent(weight)}.",
+        f"Add the weights of {quoted(read)} in all heads while the model writes {quoted(word)}, and divide "
+        f"the sum by {weights.size}: {percent(mean)}.",
         **in_percent(mean),
         names=head_names(*at)
         | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size},
@@ -217,15 +242,16 @@ def lines_cross(run: Run) -> Answer:
         and len({outputs[row] for row, _ in pair}) == len({sources[key] for _, key in pair}) == 2
     ]
     *_, at, pair = max(crossings, default=(first, ()))
-    truth = "No two thick lines of words that translate each other cross in this sentence."
+    written, read = readable(trace.target_tokens), readable(trace.source_tokens)
+    truth = "No two thick lines from a word to its translation cross in this sentence."
     if pair:
-        words, keys = quoted_all(outputs[row] for row, _ in pair), quoted_all(sources[key] for _, key in pair)
-        truth = f"The lines of {words} cross: they read {keys}, which stand the other way round in the source."
-    read = [f"{quoted(outputs[row])} reads {quoted(sources[key])}" for row, key in aligned_lines(trace, at)]
+        words, keys = quoted_all(written[row] for row, _ in pair), quoted_all(read[key] for _, key in pair)
+        truth = f"The lines of {words} cross: they go to {keys}, which stand in the other order in your sentence."
+    lines = [f"{quoted(written[row])} looks at {quoted(read[key])}" for row, key in aligned_lines(trace, at)]
     return Answer(
         Kind.DO,
         truth,
-        f"Lines cross where both languages order words differently. Now {listed(read) or 'no line is strong'}.",
+        f"Lines cross where both languages order words differently. Now {listed(lines) or 'no line is thick'}.",
         done=bool(pair),
         names=head_names(*at),
     )

@@ -26,11 +26,11 @@ from .wording import (
     is_a_form,
     is_whole_word,
     language_of,
-    marked,
     only_words,
     quoted_all,
     readable,
     readable_candidates,
+    told_apart,
 )
 
 SHARP, FLAT = 0.5, 1.5  # temperatures
@@ -217,7 +217,7 @@ def best_of_beam(run: Run, size: int) -> Answer:
     if len(offered) < 2 or log_p[offered[0]] - log_p[offered[1]] < NEAR:
         raise Undecided("Beam search finds no two other translations here of which one is plainly more probable.")
     words = {text: f"log P {signed(value, 2)}" for text, value in log_p.items()}
-    looks = {text: marked(text, of_greedy, language_of(run)) for text in offered}
+    looks = dict(zip(offered, told_apart((*offered, of_greedy), language_of(run)), strict=False))
     options = tuple(
         Option(_dotted(hypotheses[text].ids), looks[text], f"It has {words[text]}.", log_p[text]) for text in offered
     )

@@ -1,6 +1,5 @@
 """Measures of attention as an explanation: weights beside the effects of leaving out tokens or evening weights."""
 
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +21,6 @@ from transformer.model.names import AttentionKind
 from .wording import (
     MISSED,
     MOST_OPTIONS,
-    NEAR_CHANCES,
     NEAR_NATS,
     head_names,
     in_percent,
@@ -41,7 +39,7 @@ LEAST_LEAD = 0.05  # of the largest weight, whose number is shown
 MOST_STEPS = 20  # of a long sentence
 ROUGHLY = 0.2  # error of an estimated correlation
 PRONOUNS = {"German": frozenset({"er", "sie", "es", "ihn"}), "French": frozenset({"il", "elle"})}
-ENGLISH = frozenset({"he", "she", "it", "him", "her", "they", "them"})
+PLAIN_LOSS = 0.5  # nats by which a cause leads the next one
 MOST_CHOICES = 8  # steps that are tried for one at which a token decides
 MOST_CHANGED = 1  # words that another word in this place changes after it: its verb, its adjective
 
@@ -160,61 +158,6 @@ def _pronoun_steps(run: Run) -> list[int]:
     ]
 
 
-def _pronoun_candidates(run: Run, step: int) -> dict[str, float]:
-    """Return the pronouns among a step's candidates with their probabilities, the likeliest first."""
-    candidates: dict[str, float] = {}
-    begins = run.trace.target_tokens[step].startswith(SPACE)
-    for token, chance in zip(run.trace.candidate_tokens[step], run.trace.candidate_probabilities[step], strict=True):
-        if token.startswith(SPACE) == begins and _bare(token) in _pronouns(run):
-            candidates.setdefault(_bare(token), float(chance))
-    return candidates
-
-
-def _pronoun_of_it(run: Run) -> int:
-    """Return the step of the translation's only pronoun, where "it" is the only one of the text. Raises Undecided."""
-    steps, words = _pronoun_steps(run), re.findall(r"\w+", run.request.text.lower())
-    if [word for word in words if word in ENGLISH] != ["it"] or len(steps) != 1:
-        raise Undecided("This is asked of a sentence with one “it” and no other pronoun, translated by one.")
-    return steps[0]
-
-
-@measure
-def pronoun_of_another(run: Run, nouns: str) -> Answer:
-    """Ask which pronoun follows when the first noun of the sentence is exchanged for another of these, "cat dog child".
-
-    names: word (the pronoun now), noun, other (the noun instead), sentence (with it), pronoun.
-    """
-    now = _bare(run.trace.target_tokens[_pronoun_of_it(run)])
-    noun = next((word for word in nouns.split() if word in run.request.text.split()), None)
-    if noun is None:
-        raise Undecided(f"This sentence has no {' or '.join(nouns.split())} to exchange.")
-    texts = {word: run.request.text.replace(noun, word, 1) for word in nouns.split() if word != noun}
-    runs = {word: Run(replace(run.request, text=text)) for word, text in texts.items()}
-    steps = {word: steps[0] for word, each in runs.items() if len(steps := _pronoun_steps(each)) == 1}
-    pronouns = {word: _bare(runs[word].trace.target_tokens[step]) for word, step in steps.items()}
-    other = next((word for word in pronouns if pronouns[word] != now), None)
-    if other is None:
-        raise Undecided("The pronoun stays the same with each of the other nouns.")
-    then, chances = pronouns[other], _pronoun_candidates(runs[other], steps[other])
-    shown = list(chances)[:MOST_OPTIONS]
-    if len(shown) < 2 or shown[0] != then or chances[then] - chances[shown[1]] < NEAR_CHANCES:
-        raise Undecided("Two pronouns are about equally probable after the other noun.")
-    options = tuple(
-        Option(word, quoted(word), f"After {quoted(other)} it has {percent(chances[word])}.", chances[word])
-        for word in shown
-    )
-    return Answer(
-        Kind.ONE,
-        f"It writes {quoted(then)}: {translated(runs[other].trace.target_text)}",
-        f"With {quoted(noun)} it wrote {quoted(now)}. Now the probabilities are "
-        + listed([f"{quoted(word)} {percent(chances[word])}" for word in shown])
-        + ".",
-        options,
-        largest(options),
-        names={"word": now, "noun": noun, "other": other, "sentence": texts[other], "pronoun": then},
-    )
-
-
 @measure
 def source_share(run: Run) -> Answer:
     """Ask what percentage of a word comes from the source, by ALTI+; the rest is from what was written before.
@@ -248,7 +191,7 @@ def decides_choice(run: Run) -> Answer:
     for choice in _rivals(run)[:MOST_CHOICES]:
         values = _losses(run.study.left_out(choice.step, choice.rival_id))
         ranked = [int(at) for at in np.argsort(-values) if at != begin and np.isfinite(values[at])]
-        is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + NEAR_NATS)
+        is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + PLAIN_LOSS)
         if is_clear and _is_alternative(run, choice):
             break
     else:

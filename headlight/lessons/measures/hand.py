@@ -9,22 +9,20 @@ import numpy as np
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, number_words, of_the_page
-from headlight.lessons.glosses import glosses
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
 from transformer.arrays import softmax
-from transformer.data.tokenizer import SPACE
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages
-from transformer.interpret.head_patterns import aligned_keys, is_word
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import keys_of
 
 from .alignment import needed_keys
-from .wording import MOST_OPTIONS, NEAR, head_names, is_whole_word, language_of, lead, readable
+from .attention import translated_keys
+from .wording import MOST_OPTIONS, NEAR, head_names, is_whole_word, lead, readable
 
 SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
 SEEDS = range(1, 21)  # that the page offers
-LONGEST_ARTICLE = 3  # letters of a short word
 NEAR_NUMBERS = 0.05  # between two options that are numbers
 BY_HAND = 0.05  # rounding error of a number computed by hand
 _TABLES = {"query": "W_Q", "key": "W_K", "value": "W_V"}
@@ -205,7 +203,9 @@ def best_key(run: Run, kind: str) -> Answer:
     words = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)
     eligible = [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
     if kind == "cross":
-        eligible = [each and _translates(run, row, int(weights[row].argmax())) for row, each in enumerate(eligible)]
+        translated = translated_keys(run)
+        plain = eligible & (translated == needed_keys(run)) & (translated == weights.argmax(axis=1))
+        eligible = [bool(each) and is_whole_word(trace.target_tokens, row) for row, each in enumerate(plain)]
     row = _plainest_row(weights, eligible)
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
@@ -227,16 +227,6 @@ def best_key(run: Run, kind: str) -> Answer:
         | {"dimension": head * stages.d_k, "query": row, "key": best, "other_key": ranked[-1]}
         | {"word": words[row], "read": tokens[best], "d_k": stages.d_k},
     )
-
-
-def _translates(run: Run, row: int, key: int) -> bool:
-    """Return whether a row writes a whole word, no short one, that plainly translates the word at a source position."""
-    source, tokens = run.trace.source_tokens, run.trace.target_tokens
-    word, words = tokens[row].removeprefix(SPACE), [token.removeprefix(SPACE).lower() for token in source]
-    meanings = {*glosses(language_of(run)).get(word, "").split("/")} & {*words}
-    agreed = aligned_keys(run.trace.cross, source, tokens)[row] == needed_keys(run)[row] == key
-    is_long = is_whole_word(tokens, row) and len(word) > LONGEST_ARTICLE
-    return bool(agreed and is_long and (not meanings or words[key] in meanings))
 
 
 def _example(seed: int, token: int, dimension: int = 1) -> tuple[ToyNumbers, Stages, dict[str, Any]]:

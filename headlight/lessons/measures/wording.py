@@ -1,8 +1,8 @@
 """Shared parts of measures: margins, options made of tokens, and names of heads, tokens and numbers."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from os.path import commonprefix
 from typing import Any
 from unicodedata import normalize
@@ -24,6 +24,7 @@ NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropi
 MISSED = 1.0  # nats that are lost at least where something is called a cause
 NEAR_CHANCES = 0.05  # between two probabilities
 MOST_OPTIONS = 4
+_WORD = re.compile(r"[\w'’-]+")
 ACCENTS = dict.fromkeys(range(0x300, 0x370))  # a normal form has them as letters of their own
 
 
@@ -102,30 +103,31 @@ def language_of(run: Run) -> str:
     return str(run.translator.checkpoint.data.get("target_language", ""))
 
 
-def marked(text: str, full: str, language: str) -> str:
-    """Return a translation in quotation marks, **bold** where it differs from the full one, with glosses.
+def told_apart(texts: Sequence[str], language: str) -> list[str]:
+    """Return translations in quotation marks: words that not all of them have alike are **bold**, with glosses."""
+    meanings, counts = glosses(language), [Counter(_WORD.findall(text.lower())) for text in texts]
+    different = {word for each in counts for word in each if len({count[word] for count in counts}) > 1}
 
-    Words that are missing follow behind it.
-    """
-    meanings, words, before = glosses(language), text.split(), full.split()
-    bare = [[re.sub(r"\W+$", "", word) for word in each] for each in (before, words)]
-    old, new = ([word.lower() for word in each] for each in bare)
-    looks, gone = list(words), list[str]()
-    for tag, start, stop, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
-        lost = [word for word in bare[0][start:stop] if tag == "delete" and word.lower() not in (*new, "")]
-        gone += [f"**{word}**{_meaning(word, meanings)}" for word in lost]
-        looks[begin:end] = [
-            f"**{word}**{_meaning(word, meanings)}{whole[len(word) :]}" if word else whole
-            for word, whole in zip(bare[1][begin:end], words[begin:end], strict=True)
-        ]
-    return (quoted(" ".join(looks)) if text else NOTHING) + (f" without {listed(gone)}" if text and gone else "")
+    def look(match: re.Match[str]) -> str:
+        word, known = match[0], _meaning(match[0], meanings)
+        return f"**{word}**{f' ({known})' if known else ''}" if word.lower() in different else word
+
+    return [quoted(_WORD.sub(look, text)) if text else NOTHING for text in texts]
 
 
 def _meaning(word: str, meanings: Mapping[str, str]) -> str:
-    known = meanings.get(word, meanings.get(word.lower(), ""))
-    return f" ({known})" if known else ""
+    forms = word, word.lower(), word.lower().rpartition("'")[2]
+    return next((meanings[form] for form in forms if form in meanings), "")
+
+
+def meanings_of(word: str, language: str) -> set[str]:
+    """Return the English words in the gloss of a word, none without a gloss."""
+    return {*re.findall(r"\w+", _meaning(word, glosses(language)))}
+
+
+def translations_of(words: Set[str], text: str, language: str) -> set[str]:
+    """Return the words of a translation, in small letters, whose gloss has one of these English words."""
+    return {word.lower() for word in re.findall(r"\w+", text) if words & meanings_of(word, language)}
 
 
 def quoted_all(texts: Iterable[str]) -> str:

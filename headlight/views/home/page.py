@@ -98,7 +98,7 @@ def _show_learning_and_cards(request: TranslationRequest) -> None:
         _show_cards(request)
         return
     left, right = st.columns([2, 3], gap="medium")
-    with left:
+    with left.container(key="home_learning"):
         replay_loop(learning_facts(replays.replay(request.checkpoint)), "replay_loop")
         st.page_link("pages/training.py", label="The whole training", icon=":material/arrow_forward:")
     with right:

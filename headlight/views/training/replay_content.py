@@ -99,7 +99,8 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
 
 def shortened(output: str) -> str:
     """Return an output's first letters, for a text; an untrained model's may be long, without a space."""
-    return output if len(output) <= MOST_LETTERS else f"{output[:MOST_LETTERS]} …"
+    begin = output[: MOST_LETTERS + 1]
+    return output if len(output) <= MOST_LETTERS else f"{begin.rpartition(' ')[0] or begin[:-1]} …"
 
 
 def averaging_words(training: Mapping) -> str:

@@ -9,10 +9,11 @@ from support.head_rows import Head, mark, word
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, named, numbers_of, outcome_of, right_of, run_of
 
 from headlight.lessons.answer import Run
+from headlight.lessons.glosses import glosses
 from headlight.lessons.measures import alignment, attention
 from headlight.lessons.measures.alignment import PLAINLY
 from headlight.lessons.measures.attention import AGREED, NEGATIONS, PLAIN
-from headlight.lessons.measures.wording import NEAR, NEAR_NATS, marked
+from headlight.lessons.measures.wording import NEAR, NEAR_NATS, told_apart
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
 from transformer.model.head_ref import HeadRef
 
@@ -129,6 +130,7 @@ def test_the_key_that_is_read_most_is_that_of_the_farthest_plain_row(kind):
             words = [at for at, each in enumerate(keys) if word(each)]
             mean = trace.cross.mean(axis=(0, 1), dtype=np.float64)[:, words].argmax(axis=1)
             plain = {row: key for row, key in plain.items() if words[mean[row]] == key}
+            plain = {row: key for row, key in plain.items() if can_be_told(run, tokens[row], keys[key])}
         whole = {row: key for row, key in plain.items() if is_whole(tokens, row) and is_whole(keys, key)}
         whole = {row: key for row, key in whole.items() if tokens[row] != keys[key]} or whole or plain
         row, key = names["row"], names["key"]
@@ -137,6 +139,13 @@ def test_the_key_that_is_read_most_is_that_of_the_farthest_plain_row(kind):
         assert names["heads"] == trace.attention(kind).shape[0] * trace.attention(kind).shape[1]
         numbers = numbers_of(answer)
         assert right_of(answer) == str(key) and numbers == {name: weights[row, int(name)] for name in numbers}
+
+
+def can_be_told(run: Run, *tokens: str) -> bool:
+    written, read = (token.replace("▁", "") for token in tokens)
+    meanings = glosses(run.translator.checkpoint.data["target_language"])
+    known = meanings.get(written, meanings.get(written.lower(), ""))
+    return read.lower() in known.replace("/", " ").split() if known else len(written) > 3
 
 
 def only_words(text: str) -> str:
@@ -149,13 +158,16 @@ def test_a_translation_without_a_word_is_that_of_the_model_by_hand():
         changing = [at for at in words if only_words(written(run, hiding(at))) != only_words(text)]
         spelled = ["".join(run.trace.source_tokens[at] for at in each).replace("▁", "") for each in changing]
         negations = [each for each in spelled if each.lower() in NEGATIONS or each.lower().endswith("n't")]
-        assert answer.names["word"] in (negations[:1] or spelled) and words[answer.names["key"]] in changing
+        assert answer.names["word"] in (negations or spelled) and words[answer.names["key"]] in changing
         left = written(run, hiding(words[answer.names["key"]]))
         assert left == answer.names["left"] != text == answer.names["translation"]
+        right, *wrong = [{*only_words(option.label).split()} for option in answer.options]
+        assert set.intersection(*wrong) - right, "a word of all wrong options is lost"
 
 
 def test_a_word_that_stands_twice_is_not_hidden(monkeypatch):
-    hidden = SimpleNamespace(target_text="A b c."), ["▁not", "▁dog", "▁not"], ["A b.", "A.", "A b."]
+    left = ["Ein Hund ist da.", "Ein.", "Ein Hund ist da."]
+    hidden = SimpleNamespace(target_text="Ein Hund ist nicht da."), ["▁not", "▁dog", "▁not"], left
     monkeypatch.setattr(attention, "_hidden_words", lambda _: hidden)
     assert attention.without_word(run_of("en-de", SENTENCES[0])).names["word"] == "▁dog"
 
@@ -163,7 +175,9 @@ def test_a_word_that_stands_twice_is_not_hidden(monkeypatch):
 def test_a_word_is_harmless_if_the_model_by_hand_writes_the_same_without_it():
     for run, answer in decided("harmless_words"):
         same = [stays(run, hiding(positions)) for positions in words_of(run)]
-        assert (answer.names["count"], answer.names["of"]) == (sum(same), len(same)) and same[answer.names["key"]]
+        assert same[answer.names["key"]] and all(
+            word(run.trace.source_tokens[words_of(run)[int(each.name)][0]]) for each in answer.options
+        ), "no marks"
         assert {option.name for option in answer.options if same[int(option.name)]} == answer.right
 
 
@@ -248,9 +262,12 @@ def test_lines_that_cross_read_the_words_on_which_all_heads_agree():
         assert answer.done == any(all(each in answer.truth for each in pair) for pair in pieces), answer.truth
 
 
-def test_an_option_marks_other_words_and_names_missing_ones_with_their_meanings():
-    full = "Ich mag nichts, Tom."
-    assert marked(full, full, "German") == f"“{full}”"
-    assert marked("Ich mag Tom.", full, "German") == "“Ich mag Tom.” without **nichts** (nothing)"
-    assert marked("Ich mag dich, Tom.", full, "German") == "“Ich mag **dich** (you), Tom.”"
-    assert marked("Tom, ich mag nichts.", full, "") == "“**Tom**, ich mag nichts.”", "a word that moved is not missing"
+def test_options_mark_and_gloss_each_word_that_they_do_not_share():
+    texts = "Ich mag nichts, Tom.", "Ich mag Tom.", "Ich mag dich, Tom.", ""
+    assert told_apart(texts[:3], "German") == [
+        "“Ich mag **nichts** (nothing), Tom.”",
+        "“Ich mag Tom.”",
+        "“Ich mag **dich** (you), Tom.”",
+    ]
+    assert told_apart(("Tom, ich mag es.", "Ich mag es, Tom."), "") == ["“Tom, ich mag es.”", "“Ich mag es, Tom.”"]
+    assert told_apart(texts[3:], "German") == ["(nothing: the model ended the sentence at once)"]
