@@ -4,6 +4,7 @@ from transformer import Greedy as Greedy
 from transformer import Sampling as Sampling
 from transformer.interpret.activations import RESIDUAL_STREAM as RESIDUAL_STREAM
 from transformer.interpret.score_parts import explain_score as explain_score
+from transformer.interpret.study import Study as Study
 from transformer.interpret.what_if.custom import Apply as Apply
 from transformer.interpret.what_if.custom import Patch as Patch
 from transformer.interpret.what_if.intervention import Focus as Focus

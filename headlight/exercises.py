@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.interpret.attention_block import block_parameters, record_stages
+from transformer.interpret.attention_block import block_parameters
 from transformer.model.layers import sinusoidal_positions
 from transformer.translator import Translator
 
@@ -161,9 +161,7 @@ def _model() -> Translator:
 
 @cache
 def _stages() -> dict[str, Tensor]:
-    model = _model()
-    trace = model.trace(SENTENCE)
-    stages = record_stages(model.model, trace.source_ids, trace.decoder_input_ids, "decoder", 0)
+    stages = _model().study(SENTENCE).stages("decoder", 0)
     arrays = {name: torch.tensor(array[0]) for name, array in stages.arrays.items() if name != "bias"}
     return {**arrays, "mask": arrays["unmasked"]}
 

@@ -5,6 +5,7 @@ from .decoding.beam import Beam as Beam
 from .decoding.sampling import Greedy as Greedy
 from .decoding.sampling import Sampling as Sampling
 from .errors import UserError as UserError
+from .interpret.study import Study as Study
 from .interpret.trace import Trace as Trace
 from .translator import Decoding as Decoding
 from .translator import Translator as Translator

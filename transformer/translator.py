@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack, overload
 
 import torch
 
@@ -17,12 +17,16 @@ from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search, str
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, decode_ids, length_limits
 from .errors import EmptyTextError, TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, read_decoding, record_decoder, record_encoder
+from .interpret.memo import Memo
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
 from .interpret.what_if.running import Interventions, Means, apply_interventions, measure_means, read_all
 from .model.device import choose_device, keep_freed_memory, read_dtype
 from .model.fused_step import keeping_step
+
+if TYPE_CHECKING:
+    from .interpret.study import Study
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +99,7 @@ class Translator(TextReader):
     def __init__(self, checkpoint: Checkpoint):
         self.checkpoint = checkpoint
         self.model = checkpoint.model.eval()
+        self.memo = Memo()  # of what its studies measure
         super().__init__(checkpoint.tokenizer, self.model.config)
 
     def __repr__(self) -> str:
@@ -240,6 +245,20 @@ class Translator(TextReader):
         (trace,), activations = self._record([reading], decoding, Request(keep=(*ATTENTION, *keep)))
         return trace, activations
 
+    def study(
+        self,
+        text: str,
+        decoding: Decoding | Strategy | None = None,
+        *,
+        target: Target | None = None,
+        decoded: Ids | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> "Study":
+        """Return the trace of one sentence with all measures of it; arguments and errors as for `record`."""
+        from .interpret.study import Study  # not needed to translate
+
+        return Study.record(self, text, Decoding.read(decoding, **options), target, decoded)
+
     @overload
     def trace_many(
         self,
@@ -346,7 +365,7 @@ class Translator(TextReader):
         if target is not None and len(decoding.prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
         text = self.addressed(text, decoding.target_language, decoding.source_language, decoding.task)
-        source_ids, prefix_ids = self._source_ids(text), self._prefix_ids(decoding.prefix, text)
+        source_ids, prefix_ids = self._source_ids(text), self.prefix_ids(decoding.prefix, text)
         if target is None:
             if len(prefix_ids) >= length_limits(self.model, [source_ids])[0]:
                 raise TooLongError(f"The prefix has {len(prefix_ids)} tokens, more than this translation may have.")

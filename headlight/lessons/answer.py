@@ -14,6 +14,7 @@ from headlight.app.results import TranslationRequest
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING
 from transformer import Greedy, Translator
+from transformer.interpret.study import Study
 from transformer.interpret.trace import Trace
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import Name
@@ -145,9 +146,14 @@ class Run:
         return replace(self.request, strategy=Greedy(), prefix=(), rank=1)
 
     @property
+    def study(self) -> Study:
+        """Return the translation with all measures of it. Raises UserError."""
+        return results.study(self.request)
+
+    @property
     def trace(self) -> Trace:
         """Return the translation with the attention of every head. Raises UserError."""
-        return results.trace(self.request)
+        return self.study.trace
 
     @property
     def translator(self) -> Translator:

@@ -69,7 +69,7 @@ def head(
 def without_scaling(stages: Stages, head: int, queries: tuple[str, ...], *, theme: Theme = "paper") -> go.Figure:
     """Draw the largest weight of every query of a head, counted from 0, with the division by sqrt(d_k) and without it.
 
-    `stages`: of `transformer.interpret.attention_block.record_stages`.
+    `stages`: of `Study.stages`.
     """
     without, divided = (weights.max(axis=-1) for weights in undivided(stages, head))
     traces, places = [], list(range(len(queries)))

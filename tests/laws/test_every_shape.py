@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 import torch
 from support.models import small_model
+from support.recorded import leave_one_out, record_residual_stream
 
 from transformer.decoding.sampling import Greedy, Hypothesis, decode
 from transformer.interpret.activations import RESIDUAL_STREAM, Request, record, scores_of
 from transformer.interpret.attention_block import block_parameters, compute_stages, differences, record_stages
-from transformer.interpret.attribution import gradient_times_input, leave_one_out
+from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.positions import embedding_sum
-from transformer.interpret.residual import ResidualStream, decoder_lens, logit_lens, record_residual_stream, trajectory
+from transformer.interpret.residual import ResidualStream, decoder_lens, logit_lens, trajectory
 from transformer.interpret.rollout import alti
 from transformer.interpret.score_parts import KEPT, score_parts_of
 from transformer.interpret.what_if.importance import head_importance

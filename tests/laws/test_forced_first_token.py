@@ -6,8 +6,9 @@ import torch
 from support.families import write_family
 from support.models import small_model
 
-from headlight.app.results import CheckpointFiles, measures
+from headlight.app.results import CheckpointFiles
 from headlight.views.research.contrast import most_doubtful_step
+from headlight.views.research.contributions import USUAL_PARTS, source_shares
 from headlight.views.what_if.own_translation import describe_own, describe_where
 from transformer import Beam, Trace, Translator
 from transformer.arrays import to_array
@@ -69,7 +70,7 @@ def test_what_is_usual_of_the_source_leaves_it_out(translator, tmp_path):
     save_checkpoint(folder, translator.checkpoint, torch.float32)
     (folder / "samples.tsv").write_text("".join(lines), encoding="utf-8")
     checkpoint = CheckpointFiles.now(folder)
-    shares = np.concatenate([measures.source_shares(checkpoint, part) for part in range(measures.USUAL_PARTS)])
+    shares = np.concatenate([source_shares(checkpoint, part) for part in range(USUAL_PARTS)])
     expected = []
     for text in TEXTS:
         trace = translator.trace(text, target=text)

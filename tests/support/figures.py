@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import plotly.graph_objects as go
+from support.recorded import attribute_logit, leave_one_out, record_residual_stream
 
 import headlight.plots as plots
 from headlight.plots.contributions import MEASURES, Contrast
@@ -16,13 +17,12 @@ from transformer.evaluation import measure_confidence
 from transformer.experiments.attention import measure_random_products
 from transformer.interpret import positions, residual
 from transformer.interpret.attention_block import record_stages
-from transformer.interpret.attribution import gradient_times_input, leave_one_out
+from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 from transformer.interpret.parameters import nearest
 from transformer.interpret.rollout import SourceShares, alti, roll_out, share_map
 from transformer.interpret.score_parts import explain_score
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.logit_attribution import attribute_logit
 from transformer.interpret.what_if.patching import Site, patching_map, question_of
 
 PAIRS = [("I am tired.", "Ich bin müde."), ("I love my teacher.", "Ich liebe meinen Lehrer."), ("Thanks.", "Danke.")]
@@ -49,7 +49,7 @@ def _with(draw: Callable[..., go.Figure], *arguments: object) -> Callable[..., g
 
 
 def _of_decoding(translator: Translator, trace: Trace, other: Trace) -> dict:
-    stream = residual.record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
+    stream = record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
     cut, name = truncate(stream.logits[1], 1.5), translator.tokenizer.piece_text
     examples = make_examples(PAIRS, translator.tokenizer, translator.model.config.max_length)
     measured = measure_confidence(translator.model, examples)

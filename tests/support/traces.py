@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from support.recorded import record_residual_stream
 from support.texts import SENTENCES
 
 from headlight.app.results import CheckpointFiles
@@ -13,7 +14,7 @@ from headlight.plots.tokens import shown_tokens
 from transformer.checkpoint import load_checkpoint
 from transformer.exchange.int8 import round_weights
 from transformer.interpret.attention_block import Stages, record_stages
-from transformer.interpret.residual import ResidualStream, record_residual_stream
+from transformer.interpret.residual import ResidualStream
 from transformer.interpret.trace import AttentionMap, RowLabel, Trace
 from transformer.model.names import AttentionKind
 from transformer.translator import Translator

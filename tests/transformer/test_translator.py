@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import zero_ablated
+from support.recorded import attribute_logit, leave_one_out, record_residual_stream
 from support.tiny import make_pairs
 from support.tolerance import near
 from support.traces import CHECKPOINTS
@@ -18,13 +19,12 @@ from support.traces import CHECKPOINTS
 import headlight as hl
 from transformer import Beam, Decoding, Greedy, Sampling, Translator
 from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError, UserError
-from transformer.interpret.attribution import gradient_times_input, leave_one_out
-from transformer.interpret.residual import logit_lens, record_residual_stream
+from transformer.interpret.attribution import gradient_times_input
+from transformer.interpret.residual import logit_lens
 from transformer.interpret.rollout import alti
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Zero
-from transformer.interpret.what_if.logit_attribution import attribute_logit
 from transformer.interpret.what_if.patching import Question, patching_map
 from transformer.model.device import read_dtype
 

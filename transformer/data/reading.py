@@ -111,7 +111,7 @@ class TextReader:
             raise TooLongError(f"The target has {len(ids)} tokens; the model has {self._config.max_length}.")
         return self._known(ids)
 
-    def _prefix_ids(self, prefix: str | Ids, text: str) -> list[int]:
+    def prefix_ids(self, prefix: str | Ids, text: str) -> list[int]:
         """Return what a translation begins with: what is given, then a text's ids; or ids that are asked for, alone."""
         if isinstance(prefix, str):
             ids = [*self.tokenizer.forced_ids(text), *self.tokenizer.encode_target(well_formed(prefix))]

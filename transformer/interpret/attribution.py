@@ -83,20 +83,6 @@ def _as_leaf(embedded: torch.Tensor) -> torch.Tensor:
     return embedded.detach().requires_grad_()
 
 
-def leave_one_out(
-    model: Transformer, source: Ids, decoder_input: Ids, predicted: int, against: int | None = None
-) -> Attribution:
-    """Measure how much log P(predicted) falls when one token may not be read by any other, for each token in turn; with
-    `against`, log P(predicted) - log P(against) (erasure, Yin and Neubig 2022).
-
-    A source token is masked as padding is, in the encoder and in cross-attention; one of the decoder's input in its
-    self-attention. It keeps its position, so that all others stay. The last token of the input and a source of a single
-    token cannot be left out: they get NaN.
-    """
-    parts = parts_to_occlude(len(source), len(decoder_input))
-    return concatenate([occlude(model, source, decoder_input, predicted, part, against) for part in parts], len(source))
-
-
 def parts_to_occlude(source: int, decoder_input: int) -> list[range]:
     """Divide the positions of `source` tokens, then of `decoder_input` ones, into parts that one pass can take."""
     count = source + decoder_input
@@ -106,7 +92,14 @@ def parts_to_occlude(source: int, decoder_input: int) -> list[range]:
 def occlude(
     model: Transformer, source: Ids, decoder_input: Ids, predicted: int, positions: Ids, against: int | None = None
 ) -> Occlusion:
-    """Leave some positions out, the prefix's counted on from the source's; raises ValueError for others."""
+    """Measure how much log P(predicted) falls when one token may not be read by any other, for some positions in turn;
+    with `against`, log P(predicted) - log P(against) (erasure, Yin and Neubig 2022).
+
+    The prefix's positions count on from the source's; raises ValueError for others. A source token is masked as padding
+    is, in the encoder and in cross-attention; one of the decoder's input in its self-attention. It keeps its position,
+    so that all others stay. The last token of the input and a source of a single token cannot be left out: they get
+    NaN.
+    """
     length, last = len(source), len(source) + len(decoder_input) - 1
     if not all(0 <= position <= last for position in positions):
         raise ValueError(f"positions must be in 0 to {last}, got {list(positions)}")
@@ -127,7 +120,7 @@ def occlude(
 def lost_without_each(model: Transformer, source: Ids, decoder_input: Ids, outputs: Ids) -> np.ndarray:
     """Measure how much log P of every output token falls without each source token: nats, [outputs, source].
 
-    A source token is masked as in `leave_one_out`, of which this has the first part for all rows in one pass.
+    A source token is masked as in `occlude`, of which this has the first part for all rows in one pass.
     """
     losses = []
     for positions in parts_to_occlude(len(source), 0):
@@ -149,7 +142,7 @@ def _source_mask(length: int, positions: Ids, device: torch.device) -> torch.Ten
 
 
 def concatenate(parts: Sequence[Occlusion], source: int) -> Attribution:
-    """Join all parts of a `leave_one_out`, in order; the first `source` tokens are those of the source."""
+    """Join what all parts of `parts_to_occlude` lost, in order; the first `source` tokens are those of the source."""
     drops = read_only(np.concatenate([part.drops for part in parts]))
     return Attribution(drops[:source], drops[source:], parts[0].log_probability)
 

@@ -20,7 +20,7 @@ from ..decoding.sampling import Companions, Greedy, Hypothesis, Sampling, decode
 from ..model.layers import NORMS, Gate, Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import RESIDUAL_STREAM, Activations, Predictions, Request, predict, record, record_encoder
+from .activations import Activations, Predictions, Request, predict, record, record_encoder
 
 if TYPE_CHECKING:
     import pandas
@@ -79,11 +79,6 @@ class ResidualStream:
         return frame_of(
             "stack", {name: _trajectories(stack, points) for name, stack in stacks.items()}, {"point": points}
         )
-
-
-def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) -> ResidualStream:
-    """Record the residual stream of one teacher-forced pass over one sentence; ids and errors as for `record`."""
-    return residual_stream_of(model, record(model, [source], [decoder_input], Request(keep=RESIDUAL_STREAM)))
 
 
 def residual_stream_of(model: Transformer, seen: Activations) -> ResidualStream:
@@ -249,27 +244,12 @@ def decoder_lens(
     With pre-norm each layer's output goes through the encoder's last LayerNorm, as the last one's does; with post-norm
     each layer ends with its own. Raises ValueError for a source or prefix that does not fit the model.
     """
-    return decoder_lenses(model, [source], strategy, [prefix], more)[0]
-
-
-def decoder_lenses(
-    model: Transformer,
-    sources: Sequence[Ids],
-    strategy: Greedy | Sampling | Beam | None = None,
-    prefixes: Sequence[Ids] | None = None,
-    more: int | None = None,
-) -> list[list[Hypothesis]]:
-    """Do so for several sentences, all decoded side by side, a list of layers + 1 for each sentence."""
-    memory, count = _read_early(model, sources), len(sources)
-    rows, starts = [*sources] * len(memory), list(prefixes or [()] * count) * len(memory)
+    memory = _read_early(model, source)
+    rows, prefixes, last = [source] * len(memory), [prefix] * len(memory), len(memory) - 1
     if isinstance(strategy, Beam):
-        decoded = [best for best, *_ in beam_search(model, rows, strategy, starts, memory.flatten(0, 1))]
-    else:
-        last = range(len(rows) - count, len(rows))
-        stopped = {row: range(row % count, last.start, count) for row in last}
-        companions = None if more is None else Companions(stopped, more)
-        decoded = decode(model, rows, strategy or Greedy(), starts, memory.flatten(0, 1), companions)
-    return [decoded[number::count] for number in range(count)]
+        return [best for best, *_ in beam_search(model, rows, strategy, prefixes, memory)]
+    companions = None if more is None else Companions({last: range(last)}, more)
+    return decode(model, rows, strategy or Greedy(), prefixes, memory, companions)
 
 
 def kept_positions(ids: Ids, last: Ids) -> set[int]:
@@ -283,10 +263,10 @@ def kept_positions(ids: Ids, last: Ids) -> set[int]:
     return set(best[-1])
 
 
-def _read_early(model: Transformer, sources: Sequence[Ids]) -> Tensor:
-    """Record the memory of each encoder layer: [layers + 1, sentences, source, d_model]."""
-    calls = record_encoder(model, sources, Request(keep=("encoder_input", "encoder.*"))).calls
-    outputs = torch.stack([call.output for (call,) in calls.values()])
+def _read_early(model: Transformer, source: Ids) -> Tensor:
+    """Record the memory of each encoder layer: [layers + 1, source, d_model]."""
+    calls = record_encoder(model, [source], Request(keep=("encoder_input", "encoder.*"))).calls
+    outputs = torch.cat([call.output for (call,) in calls.values()])
     with torch.inference_mode():
         memory: Tensor = model.encoder_norm(outputs)
     return memory

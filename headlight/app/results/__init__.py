@@ -1,4 +1,4 @@
-"""Results of the model, cached and shared by all visitors, read-only.
+"""Results of the model, cached and shared by all visitors, read-only: checkpoints, their files, and studies of texts.
 
 The key of each is a frozen request: a checkpoint with the times of its files, or a `TranslationRequest`; a retrained
 checkpoint is computed anew. Raises UserError for invalid requests; errors are not cached.
@@ -7,16 +7,16 @@ checkpoint is computed anew. Raises UserError for invalid requests; errors are n
 import functools
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 import streamlit as st
 
 from headlight.app.entry import checkpoints_folder
 from headlight.app.model_queue import Request, queue
-from transformer import Beam, Greedy, Translator
+from transformer import Beam, Decoding, Greedy, Translator
 from transformer.checkpoint import find_checkpoints, weights_digest
 from transformer.corpus import (
     ALIGNMENT_FILE,
@@ -30,26 +30,18 @@ from transformer.corpus import (
     roles_of,
 )
 from transformer.data.batching import SAMPLES, Example, read_samples
-from transformer.decoding.beam import SearchRecord
-from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
 from transformer.files import read_object
-from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
-from transformer.interpret.residual import (
-    ResidualStream,
-    logit_lens,
-    record_gates,
-    record_hidden_units,
-    residual_stream_of,
-)
+from transformer.interpret.study import Study
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.intervention import INTERVENTIONS
+from transformer.interpret.what_if.running import Means, measure_means
 from transformer.translator import Strategy
 
 logger = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
-TRACES = 32  # cached
+STUDIES = 32  # cached
+SENTENCES_OF_MEANS = 200
 SHORT = 200  # bytes of a text that is translated in a batch, which takes as long as its longest text
 CHECKPOINTS = checkpoints_folder()
 
@@ -89,16 +81,9 @@ class TranslationRequest:
     source_language: str = ""
     task: str = ""
 
-    @property
-    def source(self) -> str:
-        """The translator's input: the text after the chosen languages and task."""
-        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language, self.task)
 
-
-# Streamlit's own keys, field by field, take half a millisecond, and do not tell the intervention Zero from Mean.
-cached = functools.partial(
-    st.cache_resource, hash_funcs=dict.fromkeys((CheckpointFiles, TranslationRequest, *INTERVENTIONS.values()), repr)
-)
+# Streamlit's own keys, field by field, take half a millisecond.
+cached = functools.partial(st.cache_resource, hash_funcs=dict.fromkeys((CheckpointFiles, TranslationRequest), repr))
 
 
 def checkpoint_names() -> list[str]:
@@ -120,7 +105,12 @@ def load_translator(checkpoint: CheckpointFiles) -> Translator:
     return loaded
 
 
-@cached(max_entries=4, show_spinner="Reading the checkpoint …")
+def _drop_studies(_released: Translator) -> None:
+    """Empty the cache of studies when a translator leaves its cache: a study holds its translator in memory."""
+    study.clear()
+
+
+@cached(max_entries=4, show_spinner="Reading the checkpoint …", on_release=_drop_studies)
 def translator(checkpoint: CheckpointFiles) -> Translator:
     """Return the translator of a checkpoint."""
     return load_translator(checkpoint)
@@ -136,7 +126,7 @@ def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
 @functools.lru_cache(maxsize=64)
 def description(checkpoint: CheckpointFiles) -> dict:
     """Return the content of a checkpoint's training.json without reading its weights; empty without a readable file."""
-    return _load_optional(checkpoint, "training.json", read_object) or {}
+    return load_optional(checkpoint, "training.json", read_object) or {}
 
 
 def has_samples(checkpoint: CheckpointFiles) -> bool:
@@ -147,7 +137,7 @@ def has_samples(checkpoint: CheckpointFiles) -> bool:
 @cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     """Return the roles of the heads over a corpus; None without a readable atlas."""
-    table = _load_optional(checkpoint, ATLAS_FILE, lambda _: atlas(checkpoint))
+    table = load_optional(checkpoint, ATLAS_FILE, lambda _: atlas(checkpoint))
     return roles_of(table) if table else None
 
 
@@ -166,11 +156,11 @@ def weights(checkpoint: CheckpointFiles) -> str:
 @cached(max_entries=8, show_spinner=False)
 def alignment(checkpoint: CheckpointFiles) -> AlignmentTable | None:
     """Return the alignment errors of the heads, None without a readable file of these weights."""
-    table = _load_optional(checkpoint, ALIGNMENT_FILE, lambda path: load_alignment(path, translator(checkpoint).model))
+    table = load_optional(checkpoint, ALIGNMENT_FILE, lambda path: load_alignment(path, translator(checkpoint).model))
     return table if table and table.weights == weights(checkpoint) else None
 
 
-def _load_optional(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Measured]) -> Measured | None:
+def load_optional(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Measured]) -> Measured | None:
     """Load a file beside the weights; None for a missing or unreadable one."""
     path = Path(checkpoint.folder) / name
     if not path.exists():
@@ -182,98 +172,76 @@ def _load_optional(checkpoint: CheckpointFiles, name: str, load: Callable[[Path]
         return None
 
 
-@cached(max_entries=32, show_spinner="Searching …")
-def search(request: TranslationRequest) -> SearchRecord:
-    """Return the record of a beam search: its ended hypotheses, and the beam of each step."""
-    return translator(request.checkpoint).beam_search(request.source, request.strategy, prefix=request.prefix)
+@cached(max_entries=4, show_spinner="Measuring what heads give out on average …")
+def head_means(checkpoint: CheckpointFiles) -> Means:
+    """Return each head's mean output over a checkpoint's first sentence pairs; raises CheckpointError without any."""
+    return measure_means(translator(checkpoint).model, samples(checkpoint)[:SENTENCES_OF_MEANS])
 
 
-@cached(max_entries=32, show_spinner="Searching …")
-def hypotheses(request: TranslationRequest) -> tuple[Hypothesis, ...]:
-    """Return the translations that the strategy finds, best first; of a beam at most its size."""
-    if isinstance(request.strategy, Beam):
-        return search(request).ended[: request.strategy.size]
-    return tuple(translator(request.checkpoint).hypotheses(request.source, request.strategy, prefix=request.prefix))
+@cached(max_entries=STUDIES, show_spinner="Translating …")
+def study(request: TranslationRequest) -> Study:
+    """Return the translation with all measures of it; of a beam with fewer hypotheses, the last one's."""
+    if isinstance(request.strategy, Beam) and request.rank > 1:
+        return study(replace(request, rank=1)).ranked(request.rank)
+    decoding = Decoding(request.strategy, request.prefix)
+    loaded, decoded = translator(request.checkpoint), queue.result(greedy_request(request))
+    means = functools.partial(head_means, request.checkpoint)
+    return replace(loaded.study(source(request), decoding, decoded=decoded), watch=_notice, measure_means=means)
 
 
-@cached(max_entries=TRACES, show_spinner="Translating …")
+_NOTICES = {  # while measures are computed that take long
+    "branch_reads": "Reading the branches …",
+    "contributions": "Following the contributions …",
+    "early_translations": "Decoding from every layer …",
+    "importance": "Ablating each head in turn …",
+    "lens": "Reading every layer …",
+    "masked": "Running the batch …",
+    "moved": "Moving the sentence …",
+    "search": "Searching …",
+    "stages": "Reading the block …",
+    "stream": "Following the vectors …",
+    "under": "Translating …",
+    "with_target": "Reading your translation …",
+    "without_positions": "Translating without positions …",
+}
+
+
+def _notice(measure: str) -> AbstractContextManager[object]:
+    """Show a notice while a study computes a measure, if it takes long."""
+    return st.spinner(_NOTICES[measure]) if measure in _NOTICES else nullcontext()
+
+
 def trace(request: TranslationRequest) -> Trace:
-    """Return the translation with the attention of every head; of a beam with fewer hypotheses, the last."""
-    return queue.result(greedy_request(request)) or recorded(request)[0]
+    """Return the translation with the attention of every head."""
+    return study(request).trace
 
 
-@cached(max_entries=4, show_spinner=False)  # of pages being drawn
-def recorded(request: TranslationRequest) -> tuple[Trace, Activations]:
-    """Record the one pass over a text and its translation from which trace, residual stream and blocks are read."""
-    record = functools.partial(translator(request.checkpoint).record, request.source, keep=RESIDUAL_STREAM)
-    if is_greedy(request):
-        batched = queue.result(greedy_request(request))
-        return record(decoded=batched.target_ids if batched else None)
-    if not isinstance(request.strategy, Beam):
-        return record(request.strategy, prefix=request.prefix)
-    ranked = hypotheses(replace(request, rank=1))
-    return record(target=ranked[min(request.rank, len(ranked)) - 1])
-
-
-@cached(max_entries=3 * TRACES, show_spinner=False)
+@cached(max_entries=3 * STUDIES, show_spinner=False)
 def default_head(request: TranslationRequest, kind: str) -> tuple[int, int]:
     """Return the head of a kind to begin with, layer and head from 0: see `plainest_head`. Raises UserError."""
     return plainest_head(trace(request), kind, roles(request.checkpoint))
 
 
-def traces(checkpoint: CheckpointFiles, texts: Sequence[str]) -> Iterator[Trace | None]:
-    """Yield the trace of each text's greedy translation, None for a text that cannot be read.
+def source(request: TranslationRequest) -> str:
+    """Return the translator's input: the text after the chosen languages and task. Loads the checkpoint."""
+    loaded = translator(request.checkpoint)
+    return loaded.addressed(request.text, request.language, request.source_language, request.task)
 
-    The texts are decoded together, but each is recorded in its own pass: no weight or probability depends on the other
-    texts of the batch.
-    """
+
+def target_ids(checkpoint: CheckpointFiles, texts: Sequence[str]) -> Iterator[tuple[int, ...] | None]:
+    """Yield the ids of each text's greedy translation, decoded together; None for a text that cannot be read."""
     loaded = load_translator(checkpoint)
     readable = [text for text in texts if loaded.can_read(text)]
     ids = dict(zip(readable, loaded.best_ids(readable), strict=True)) if readable else {}
-    for text in texts:
-        yield loaded.record(text, decoded=ids[text])[0] if text in ids else None
-
-
-def is_greedy(request: TranslationRequest) -> bool:
-    """Return whether a request is for greedy decoding without a prefix, which is done in batches."""
-    return isinstance(request.strategy, Greedy) and not request.prefix
+    yield from map(ids.get, texts)
 
 
 def greedy_request(request: TranslationRequest) -> Request | None:
-    """Return the queue's request for the trace of a short text that is translated greedily, None for others."""
-    if not is_greedy(request) or len(request.text.encode("utf-8", "surrogatepass")) > SHORT:
+    """Return the queue's request for a short text that is translated greedily without a prefix, None for others."""
+    is_long = len(request.text.encode("utf-8", "surrogatepass")) > SHORT
+    if is_long or request.prefix or not isinstance(request.strategy, Greedy):
         return None
     try:
-        return Request(traces, request.checkpoint, request.source)
+        return Request(target_ids, request.checkpoint, source(request))
     except UserError:  # an unknown language: the page reports it
         return None
-
-
-@cached(max_entries=16, show_spinner="Following the vectors …")
-def residual_stream(request: TranslationRequest) -> ResidualStream:
-    """Return every vector of a text and its translation between the blocks of the model."""
-    return residual_stream_of(translator(request.checkpoint).model, recorded(request)[1])
-
-
-def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndarray:
-    """Return the hidden units of one feed-forward for each token of a text, after its activation: [tokens, d_ff].
-
-    `stack` is "encoder" or "decoder", the layer counts from 0.
-    """
-    sentence = trace(request)
-    return record_hidden_units(
-        translator(request.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids, stack, layer
-    )
-
-
-def gates(request: TranslationRequest, stack: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gates of one gated feed-forward and the values that they multiply: [tokens, d_ff] each."""
-    sentence = trace(request)
-    model = translator(request.checkpoint).model
-    return record_gates(model, sentence.source_ids, sentence.decoder_input_ids, stack, layer)
-
-
-@cached(max_entries=32, show_spinner="Reading every layer …")
-def lens(request: TranslationRequest) -> Predictions:
-    """Return the predictions of each decoder layer for a text."""
-    return logit_lens(translator(request.checkpoint).model, residual_stream(request), trace(request).target_ids)

@@ -7,7 +7,6 @@ from zlib import crc32
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
 from headlight.plots.names import one_head_name, sentence_case
 from headlight.plots.numbers import percent
@@ -69,7 +68,7 @@ def needed_keys(run: Run) -> np.ndarray:
     A second opinion on the source word of an output word: it reads no weights.
     """
     words = np.array([is_word(token) for token in run.trace.source_tokens])
-    keys = np.where(words, measures.lost_without(run.request), -np.inf).argmax(axis=-1)
+    keys = np.where(words, run.study.lost_without(), -np.inf).argmax(axis=-1)
     return np.where([is_word(token) for token in run.trace.target_tokens], keys, -1)
 
 

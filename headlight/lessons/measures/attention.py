@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
 from headlight.lessons.glosses import glosses
 from headlight.plots.numbers import percent
@@ -174,7 +173,7 @@ def _hidden_words(run: Run) -> tuple[Trace, list[str], list[str]]:
     if len(words) < 2:
         raise Undecided("This sentence has no two words of which one could be hidden.")
     decode = run.translator.tokenizer.decode
-    return before, words, [decode(each.ids) for each in what_if.translations_without_each_word(run.request)]
+    return before, words, [decode(each.ids) for each in run.study.without_each_word()]
 
 
 @measure

@@ -172,7 +172,7 @@ def tempered(run: Run) -> Answer:
     names: those of `_Choice`, and temperature.
     """
     choice = _open_choice(run)
-    logits = results.residual_stream(run.greedy).logits[choice.step]
+    logits = results.study(run.greedy).stream().logits[choice.step]
     cuts = {
         each: truncate(logits, each, forbidden=run.translator.model.config.never_chosen) for each in (SHARP, 1.0, FLAT)
     }
@@ -206,8 +206,8 @@ def best_of_beam(run: Run, size: int) -> Answer:
 
     names: size, greedy (log P of greedy's).
     """
-    decode, greedy = run.translator.tokenizer.decode, results.hypotheses(run.greedy)[0]
-    beam = results.search(replace(run.greedy, strategy=Beam(size, 0.0))).ended[:size]
+    decode, greedy = run.translator.tokenizer.decode, results.study(run.greedy).hypotheses()[0]
+    beam = results.study(replace(run.greedy, strategy=Beam(size, 0.0))).search().ended[:size]
     of_greedy = decode(list(greedy.ids))
     hypotheses = {of_greedy: greedy}  # the best of those that have the same words
     for one in sorted(beam, key=lambda each: -each.log_probability):

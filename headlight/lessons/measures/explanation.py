@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import measures, what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
 from headlight.plots.contributions import other_candidates
 from headlight.plots.names import one_head_name
 from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer.data.tokenizer import SPACE
-from transformer.interpret.attribution import Attribution, concatenate, parts_to_occlude, rank_correlation
+from transformer.interpret.attribution import Attribution, rank_correlation
 from transformer.interpret.head_patterns import is_word, word_ranges, words_of
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Uniform
@@ -45,13 +44,6 @@ MOST_CHOICES = 8  # steps that are tried for one at which a token decides
 MOST_CHANGED = 1  # words that another word in this place changes after it: its verb, its adjective
 
 
-def left_out(run: Run, step: int, against: int | None = None) -> Attribution:
-    """Return the log P that a step's token loses without each token, by the page's own passes."""
-    source = len(run.trace.source_ids)
-    parts = parts_to_occlude(source, step + 1)
-    return concatenate([measures.occlusion(run.request, step, part, against) for part in parts], source)
-
-
 def mean_weights(trace: Trace, step: int) -> np.ndarray:
     """Return the mean over all cross-attention heads of a step's row: [source]."""
     return np.asarray(trace.cross[:, :, step].mean(axis=(0, 1), dtype=np.float64))
@@ -68,7 +60,7 @@ def _disagreeing_step(run: Run) -> tuple[int, int, int]:
         weights = mean_weights(trace, step)
         if len(weights) < 2 or lead(weights) < LEAST_LEAD:
             continue
-        heavy, lost = int(weights.argmax()), left_out(run, step).source
+        heavy, lost = int(weights.argmax()), run.study.left_out(step).source
         missed = int(lost.argmax())
         token = trace.source_tokens[missed]
         if heavy == missed or lost[missed] < MISSED or not is_word(token) or token == trace.target_tokens[step]:
@@ -90,7 +82,7 @@ def missed_most(run: Run) -> Answer:
     """
     trace = run.trace
     step, heavy, missed = _disagreeing_step(run)
-    lost, weights = left_out(run, step).source, mean_weights(trace, step)
+    lost, weights = run.study.left_out(step).source, mean_weights(trace, step)
     source, word = readable(trace.source_tokens), readable(trace.target_tokens)[step]
     ranked = np.argsort(-lost, kind="stable")
     words = (key for key in (*np.argsort(-weights), *ranked) if is_word(source[key]))
@@ -117,7 +109,7 @@ def ranks_agree(run: Run) -> Answer:
     At the step of `missed_most`, or where there is none at the word that depends most on one token. names: word, step.
     """
     trace, step = run.trace, _step_to_rank(run)
-    lost, weights = np.abs(left_out(run, step).source), mean_weights(trace, step)
+    lost, weights = np.abs(run.study.left_out(step).source), mean_weights(trace, step)
     correlation = rank_correlation(weights, lost)
     if np.isnan(correlation):
         raise Undecided("There are too few tokens here whose ranks could be compared.")
@@ -143,7 +135,7 @@ def _step_to_rank(run: Run) -> int:
         steps = [step for step in steps if is_whole_word(run.trace.target_tokens, step)] or steps
         if not steps:
             raise
-        return max(steps, key=lambda step: float(np.nanmax(left_out(run, step).source)))
+        return max(steps, key=lambda step: float(np.nanmax(run.study.left_out(step).source)))
 
 
 def _bare(token: str) -> str:
@@ -177,7 +169,7 @@ def source_share(run: Run) -> Answer:
     if not words:
         raise Undecided("This translation has no word with another one before it.")
     step = max(words, key=lambda each: (each in pronouns, each))
-    share = float(measures.contributions(run.request).source_share()[-1][step])
+    share = float(run.study.contributions().source_share()[-1][step])
     word = quoted(tokens[step])
     return Answer(
         Kind.NUMBER,
@@ -197,7 +189,7 @@ def decides_choice(run: Run) -> Answer:
     """
     trace, begin = run.trace, len(run.trace.source_tokens)
     for choice in _rivals(run)[:MOST_CHOICES]:
-        values = _losses(left_out(run, choice.step, choice.rival_id))
+        values = _losses(run.study.left_out(choice.step, choice.rival_id))
         ranked = [int(at) for at in np.argsort(-values) if at != begin and np.isfinite(values[at])]
         is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + PLAIN_LOSS)
         if is_clear and _is_alternative(run, choice):
@@ -280,7 +272,7 @@ def even_weights(run: Run) -> Answer:
     layers = range(trace.cross.shape[0])[-(MOST_OPTIONS - 1) :]
     changed = {f"{one_head_name(layer, head)} alone": HeadRef(AttentionKind.CROSS, layer, head)}
     changed |= {f"all heads of layer {each + 1}": HeadRef(AttentionKind.CROSS, each) for each in layers}
-    after = {name: what_if.changed_trace(run.request, (Uniform.of(heads),)) for name, heads in changed.items()}
+    after = {name: run.study.under(Uniform.of(heads)).trace for name, heads in changed.items()}
     same = [name for name, each in after.items() if each.target_ids == trace.target_ids]
     if len(same) in (0, len(after)):
         raise Undecided("Here the translation stays the same with all of these, or with none.")

@@ -8,7 +8,6 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
-from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, number_words, of_the_page
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
@@ -198,7 +197,7 @@ def best_key(run: Run, kind: str) -> Answer:
     """
     trace = run.trace
     layer, head = results.default_head(run.request, kind)
-    stages, *_ = measures.stages(run.request, kind, layer)
+    stages = run.study.stages(kind, layer)
     weights = np.asarray(stages.weights[0, head], dtype=np.float64)
     tokens = readable(keys_of(trace, kind))
     words = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)

@@ -5,7 +5,6 @@ from zlib import crc32
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.names import kind_head_name, one_head_name, sentence_case
 from headlight.plots.numbers import pluralize
@@ -108,7 +107,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     """
     neighbour = neighbour_head(run, pattern).names
     regular = HeadRef(AttentionKind.ENCODER, neighbour["layer"], neighbour["head"])
-    ranked = [each for each in what_if.importance(run.request, Zero.name).ranked() if each[0].kind == regular.kind]
+    ranked = [each for each in run.study.importance(Zero.name).ranked() if each[0].kind == regular.kind]
     (best, most), losses = ranked[0], dict(ranked)
     behind = [head for head, loss in ranked if most - loss >= NEAR]
     if most < NEAR or not behind or regular not in (best, *behind):
@@ -133,7 +132,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
 def heads_that_change(run: Run) -> Answer:
     """Ask how many heads change the translation when each is switched off alone, roughly. names: heads, count."""
     require_greedy(run)
-    importance = what_if.importance(run.request, Zero.name)
+    importance = run.study.importance(Zero.name)
     turned = {} if importance.turned is None else importance.turned
     number, heads = sum(int(each.sum()) for each in turned.values()), len(importance.ranked())
     return Answer(
@@ -153,7 +152,7 @@ def most_missed(run: Run) -> Answer:
 
     names: off (the head), head_name, aligner (the name of the best aligner).
     """
-    ranked = what_if.importance(run.request, Zero.name).ranked()
+    ranked = run.study.importance(Zero.name).ranked()
     losses = dict(ranked)
     aligner = HeadRef(AttentionKind.CROSS, *results.default_head(run.request, "cross"))
     of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
@@ -184,10 +183,10 @@ def keep_without_many(run: Run) -> Answer:
     """
     require_greedy(run)
     ablate = ABLATIONS.get(run.address.get("ablated_by", Zero.name), Zero)
-    importance = what_if.importance(run.request, ablate.name)
+    importance = run.study.importance(ablate.name)
     spare = _spare_heads(run, importance, ablate.name)
     off = parse_heads(run.address.get("off", ""), importance.shapes)
-    now = what_if.changed_trace(run.request, tuple(map(ablate.of, off))) if off else run.trace
+    now = run.study.under(*map(ablate.of, off)).trace if off else run.trace
     stays = now.target_ids == run.trace.target_ids
     outcome = "the translation stays the same." if stays else f"it reads {translated(now.target_text)}"
     return Answer(
@@ -203,7 +202,7 @@ def _spare_heads(run: Run, importance: HeadImportance, ablation: str) -> list[He
     """Return heads that are missed least, without which the translation stays the same; Undecided for few of them."""
     ranked, ablate = [head for head, _ in reversed(importance.ranked())], ABLATIONS[ablation]
     for count in SPARED:
-        after = what_if.changed_trace(run.request, tuple(map(ablate.of, ranked[:count])))
+        after = run.study.under(*map(ablate.of, ranked[:count])).trace
         if count < len(ranked) and after.target_ids == run.trace.target_ids:
             return ranked[:count]
     raise Undecided("Without a few heads this translation becomes another one, whichever they are.")

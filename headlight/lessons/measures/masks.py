@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure
 from headlight.plots.numbers import format_probability, percent, pluralize
 from headlight.plots.tokens import quoted, quoted_at
@@ -29,7 +28,7 @@ def open_cells(run: Run) -> Answer:
         raise Undecided("This translation is too short: its rows are all nearly the first or the last.")
     row = _plain_rows(trace, range(2, length - 1))[0]
     layer, head = results.default_head(run.request, "decoder")
-    mask = measures.padded_batch(run.request, run.request.text).target_mask[0, 0]
+    mask = run.study.beside(run.study).target_mask[0, 0]
     may_read = int(mask[row].sum())
     feedback = {
         may_read: "",
@@ -175,7 +174,7 @@ def _plain_rows(trace: Trace, rows: range) -> list[int]:
 
 def _passes(run: Run) -> tuple[MaskedPass, MaskedPass]:
     """Return the pass over the sentence with all masks, and without the causal mask, beside itself: without padding."""
-    masked, disabled = (measures.masked_pass(run.request, run.request.text, mask) for mask in ("nothing", "causal"))
+    masked, disabled = (run.study.masked(run.study, mask) for mask in ("nothing", "causal"))
     return masked, disabled
 
 

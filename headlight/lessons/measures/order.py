@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.numbers import signed
 from headlight.views.positions.word_order_content import exchanged
@@ -45,7 +44,7 @@ def translated_without_positions(run: Run) -> Answer:
     traces = [results.trace(each) for each in (one, other)]
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
         raise Undecided("With its first and its last word exchanged this sentence has not the same tokens.")
-    without = {measures.translation_without_positions(each) for each in (one, other)}
+    without = {results.study(each).without_positions().trace.target_text for each in (one, other)}
     words, left = (Counter(only_words(text).split()) for text in (traces[0].target_text, min(without)))
     if len(without) > 1 or len(words) < 2:
         raise Undecided("Without positions the model does not write one translation of some words for both orders.")
@@ -206,8 +205,7 @@ def _formula(run: Run) -> Encoding:
 
 
 def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
-    trace, model = results.trace(run.greedy), run.translator.model
-    return model, positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
+    return run.translator.model, results.study(run.greedy).embedding_sum()
 
 
 def _degrees(table: Encoding, pair: int, offset: int) -> float:

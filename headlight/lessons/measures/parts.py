@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
 from headlight.plots.names import one_head_name, part_name, sentence_case
 from headlight.plots.numbers import percent, signed
@@ -45,7 +44,7 @@ def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]
     keys, words = readable(keys_of(trace, head.kind)), readable(trace.target_tokens)
     names = {"cell_head": head, "head_name": one_head_name(layer, number), "row": query, "key": key}
     names |= {"against": others[0], "word": words[query], "read": keys[key], "other": keys[others[0]]}
-    return Cell(head, query, key, others[0]), what_if.parts_of_score(run.request, head, query, key, others[0]), names
+    return Cell(head, query, key, others[0]), run.study.parts(head, query, key, others[0]), names
 
 
 @measure
@@ -92,7 +91,7 @@ def needed_head(run: Run) -> Answer:
     cell, parts, names = _cell_of(run)
     heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[HeadRef, float]()
     for head in heads:
-        under = what_if.same_target_trace(run.request, (Zero.of(head),))
+        under = run.study.under(Zero.of(head), same_target=True).trace
         row = np.maximum(why_content.weights_of(under, cell.head)[cell.query], np.finfo(np.float32).tiny)
         falls[head] = parts.score - float(np.log(row[cell.key] / row[cell.against]))
     best, *others = sorted(falls, key=lambda head: -falls[head])
@@ -131,7 +130,7 @@ def predicted_or_run(run: Run) -> Answer:
         raise Undecided("No head wrote before the one that is shown here.")
     removed = heads[0]
     predicted = parts.without(why_content.part_of(removed))
-    score = what_if.score_of_run_without(run.request, cell.head, cell.query, cell.key, cell.against, removed)
+    score = run.study.score_without(removed, cell.head, cell.query, cell.key, cell.against)
     gap = score - predicted
     if abs(abs(gap) - ALIKE) < NEAR_ALIKE:
         raise Undecided("The run is neither plainly the same as predicted nor plainly another one here.")

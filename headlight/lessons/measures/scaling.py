@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
 from headlight.plots.names import kind_head_name
 from headlight.plots.numbers import format_distinct, percent, pluralize
@@ -241,7 +240,7 @@ def _random(seed: int) -> RandomProducts:
 def _head(run: Run, kind: str) -> tuple[int, int, Stages]:
     """Return the head of a kind that the pages begin with, from 0, and the stages of its block."""
     layer, head = results.default_head(run.request, kind)
-    return layer, head, measures.stages(run.request, kind, layer)[0]
+    return layer, head, run.study.stages(kind, layer)
 
 
 def _largest_weights(run: Run) -> tuple[dict[HeadRef, float], dict[HeadRef, float]]:

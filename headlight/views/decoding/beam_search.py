@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_finding, show_table
 from headlight.components.show import beam_tree
 from headlight.plots.limits import replayed_words
@@ -36,8 +36,8 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
             + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
         )
     tokenizer = results.translator(request.checkpoint).tokenizer
-    greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
-    show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
+    greedy = results.study(replace(request, strategy=Greedy())).hypotheses()[0]
+    show_finding(*describe_search(results.study(request).search(), greedy, beam, tokenizer.decode))
     st.caption(
         f"Beam size {beam.size}, length penalty {beam.alpha:g}: choose others under ⋯, “Decoding”. A larger beam does "
         "not always translate better (Koehn and Knowles 2017)."
@@ -46,7 +46,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
 
 def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, str]]]:
     """Show the translations that ended, best first; return the rows of their scores."""
-    hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
+    hypotheses, tokenizer = results.study(request).hypotheses(), results.translator(request.checkpoint).tokenizer
     words, scores = [], []
     for rank, one in enumerate(hypotheses, start=1):
         ended = "yes" if one.finished else "truncated"
@@ -59,12 +59,12 @@ def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, 
 
 def _show_tree(request: TranslationRequest, head: HeadRef) -> None:
     """Show the tree of the search and the weights of one head at each branch; a chosen branch is forced."""
-    translator = results.translator(request.checkpoint)
-    branches, source = what_if.branches(request), results.trace(request).source_tokens
+    study, translator = results.study(request), results.translator(request.checkpoint)
+    branches, source = study.branches(), study.trace.source_tokens
     if too_long := replayed_words(len(source), [len(each.ids) for each in branches if each.outcome is not None]):
         st.warning(too_long, icon=":material/content_cut:")
         return
-    reads = what_if.branch_reads(request, head.layer, head.head)
+    reads = study.branch_reads(head.layer or 0, head.head or 0)
     facts = {
         "branches": branch_facts(branches, reads, translator.tokenizer.piece_text),
         "source": list(source),

@@ -27,7 +27,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     step = chosen_step(trace)
     with row:
         st.markdown(plain(step_words(trace, step)))
-    logits = results.residual_stream(request).logits[step]
+    logits = results.study(request).stream().logits[step]
     name, most = translator.tokenizer.piece_text, PRESENTED if is_presented() else SHOWN
     with st.container(horizontal=True, gap="medium"):
         temperature = slider("Temperature", 0.1, 3.0, "draw_temperature", 0.1)
@@ -58,7 +58,7 @@ def step_words(trace: Trace, step: int) -> str:
 
 def _show_by_hand(request: TranslationRequest, trace: Trace, step: int, cut: Truncation) -> None:
     """Write out one logit and one probability, folded."""
-    translator, stream = results.translator(request.checkpoint), results.residual_stream(request)
+    translator, stream = results.translator(request.checkpoint), results.study(request).stream()
     name, config = translator.tokenizer.piece_text, translator.model.config
     best, taken = int(cut.order[0]), trace.target_ids[step]
     row, bias = output_row(translator.model, best)

@@ -75,7 +75,7 @@ def choose_head(request: TranslationRequest, *, averages: bool = False) -> HeadR
 
 
 def _ranks(request: TranslationRequest) -> tuple[str, ...]:
-    return numbers(len(results.hypotheses(request)))
+    return numbers(len(results.study(replace(request, rank=1)).hypotheses()))
 
 
 def _choose_hypothesis(request: TranslationRequest) -> int:

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import bar, results, state
 from headlight.app.choices import switch
 from headlight.app.navigation import beside_title
-from headlight.app.results import CheckpointFiles, TranslationRequest, replays, what_if
+from headlight.app.results import CheckpointFiles, TranslationRequest, replays
 from headlight.app.selection import numbers_address, parse_numbers
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import replay_loop, token_lines
@@ -32,10 +32,11 @@ def show_page(
     """
     with beside_title():
         with_map = switch("Map of one head", "map")
-    before = results.trace(request)
+    study = results.study(request)
+    before = study.trace
     words = word_ranges(before.source_tokens)
     hidden = _hidden_words(len(words))
-    after = what_if.hidden_trace(request, [words[number] for number in hidden]) if hidden else before
+    after = study.without_words(*(words[number] for number in hidden)).trace if hidden else before
     hiding = hiding_facts(before, hidden)
     training = results.translator(request.checkpoint).checkpoint.settings("label_smoothing")
     show_warnings(request)

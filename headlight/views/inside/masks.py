@@ -13,7 +13,7 @@ from headlight.app import results
 from headlight.app.choices import line
 from headlight.app.finding import Finding
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import TranslationRequest, measures
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import (
     Panel,
     phone_container,
@@ -67,7 +67,7 @@ def show(request: TranslationRequest) -> None:
 def _batch(request: TranslationRequest, second: TranslationRequest) -> BatchView | None:
     """Return both sentences as a batch; where the second cannot be used, say why and return None."""
     try:
-        return measures.padded_batch(request, second.text)
+        return results.study(request).beside(results.study(second))
     except UserError as error:
         st.warning(plain(str(TEMPLATES("unused_second", error=error))), icon=":material/edit:")
         return None
@@ -78,10 +78,10 @@ def _beside(request: TranslationRequest, second: TranslationRequest, kind: str) 
     return request if kind == "decoder" else second
 
 
-def _passes(request: TranslationRequest, second: str, kind: str) -> tuple[MaskedPass, MaskedPass]:
+def _passes(request: TranslationRequest, second: TranslationRequest, kind: str) -> tuple[MaskedPass, MaskedPass]:
     """Return a pass with all masks, and one without that of a kind of attention."""
-    masked, disabled = (measures.masked_pass(request, second, mask) for mask in (DisabledMask.NOTHING, _MASK_OF[kind]))
-    return masked, disabled
+    study, other = results.study(request), results.study(second)
+    return study.masked(other, DisabledMask.NOTHING), study.masked(other, _MASK_OF[kind])
 
 
 def _shown(batch: BatchView) -> int:
@@ -102,10 +102,10 @@ def _leakiest(request: TranslationRequest, second: TranslationRequest, kind: str
     """Return the head of a kind that leaks most without its mask, the plainest one where none can or maps are long."""
     leakiest = None
     with contextlib.suppress(UserError):  # a second sentence that cannot be read, which the view says
-        text = _beside(request, second, kind).text
-        batch = measures.padded_batch(request, text)
+        beside = _beside(request, second, kind)
+        batch = results.study(request).beside(results.study(beside))
         if not _too_long(batch, kind):
-            leakiest = leakiest_head(*_passes(request, text, kind), kind, _shown(batch))
+            leakiest = leakiest_head(*_passes(request, beside, kind), kind, _shown(batch))
     return leakiest or results.default_head(request, kind)
 
 
@@ -119,7 +119,7 @@ def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: 
         st.warning(too_long, icon=":material/content_cut:")
         return
     assert chosen.layer is not None and chosen.head is not None, "no averages are offered"
-    sentence, (masked, disabled) = _shown(batch), _passes(request, beside.text, kind)
+    sentence, (masked, disabled) = _shown(batch), _passes(request, beside, kind)
     head, leaking = (masked_head(run, kind, sentence, chosen.layer, chosen.head) for run in (masked, disabled))
     leak = content.describe_leak(masked, disabled, head)
     change = content.describe_predictions(masked, disabled, sentence) if leak else None

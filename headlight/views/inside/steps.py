@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.app import results, state
 from headlight.app.choices import row_label
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import TranslationRequest, measures
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, offer_page, show_translation
 from headlight.components.show import attention_steps
 from headlight.plots.names import KIND_NAMES
@@ -33,14 +33,15 @@ def choose_block(request: TranslationRequest) -> Block:
     source, fed = trace.source_tokens, trace.decoder_input_tokens
     tokens, predicted = (source, None) if kind == "encoder" else (fed, trace.target_tokens)
     config = results.translator(request.checkpoint).model.config
-    stages, parameters, gaps = measures.stages(request, kind, layer)
+    study = results.study(request)
+    stages, parameters = study.stages(kind, layer), study.parameters(kind, layer)
     return Block(
         kind=kind,
         layer=layer,
         head=head,
         stages=stages,
         parameters=parameters,
-        gaps=gaps,
+        gaps=study.rounding_errors(kind, layer),
         query_tokens=tokens,
         queries=name_rows(tokens, predicted, named_by),
         keys=fed if kind == "decoder" else source,

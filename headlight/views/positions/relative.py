@@ -7,7 +7,7 @@ import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_side, one_number, one_of
 from headlight.app.finding import Finding, Templates
-from headlight.app.results import TranslationRequest, measures
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
 from headlight.plots.relative_positions import MOST_TOKENS, distance_words
 from transformer.config import ModelConfig
@@ -63,7 +63,7 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
     if len(shown) < len(tokens):
         st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; beyond them the same diagonals continue.")
     limit = float(abs(bias.numbers[head]).max()) or 1.0
-    moved = measures.moved_sentence(request, PLACES)
+    moved = results.study(request).moved(PLACES)
     see, places = (describe_moved(moved), [0, moved.places]) if moved else (TEMPLATES("no_room"), [0])
     for column, first in zip(st.columns(2, gap="medium"), places, strict=False):
         with column:

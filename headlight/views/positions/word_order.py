@@ -9,7 +9,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import line
-from headlight.app.results import TranslationRequest, measures
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import one_line, plain, show_figure, show_finding
 from transformer.config import Positions
 from transformer.interpret.positions import position_rows
@@ -37,13 +37,14 @@ def show(request: TranslationRequest) -> None:
     for column, each in zip(columns, requests, strict=True):
         with column, st.container(border=True):
             _show_translations(each, language)
-    one, two = sums = tuple(map(measures.embedding_sum, requests))
+    studies = tuple(map(results.study, requests))
+    one, two = sums = tuple(study.embedding_sum() for study in studies)
     for column, each, name in zip(columns, sums, ("sentence", "other_order"), strict=True):
         if has_rows:
             with column:
                 _show_rows(position_rows(loaded.model)[: len(each.tokens), :DIMENSIONS], each.tokens, name)
-    without = tuple(map(measures.translation_without_positions, requests))
-    written = tuple(results.trace(each).target_text for each in requests)
+    without = tuple(study.without_positions().trace.target_text for study in studies)
+    written = tuple(study.trace.target_text for study in studies)
     show_finding(describe_order(one, two, written, without), "swap other words.")
 
 
@@ -55,5 +56,6 @@ def _show_rows(table: np.ndarray, tokens: Sequence[str], name: str) -> None:
 
 def _show_translations(request: TranslationRequest, language: str) -> None:
     """Show the translation with positions and without. Raises UserError."""
-    with_them, without = results.trace(request).target_text, measures.translation_without_positions(request)
+    study = results.study(request)
+    with_them, without = (each.trace.target_text for each in (study, study.without_positions()))
     st.markdown(f"{plain(language)}: **{one_line(with_them)}**  \nWithout positions: **{one_line(without)}**")

@@ -10,7 +10,7 @@ from headlight.app import results
 from headlight.app.choices import choose_output_token
 from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.model_queue import part_by_part
-from headlight.app.results import TranslationRequest, measures
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_result, show_table, show_translation
 from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, ROLLOUT
 from headlight.plots.limits import left_out_words
@@ -18,9 +18,7 @@ from headlight.plots.numbers import LEAST_SHOWN, signed
 from headlight.plots.tokens import quoted
 from transformer.interpret.attribution import (
     Attribution,
-    concatenate,
     norm_weighted,
-    parts_to_occlude,
     rank_correlation,
 )
 from transformer.interpret.rollout import roll_out
@@ -37,12 +35,13 @@ def show(request: TranslationRequest) -> None:
     if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
         st.warning(too_many, icon=":material/content_cut:")
         return
-    left_out, layers = occlude_step(request, step), range(len(trace.cross))
+    left_out, study = occlude_step(request, step), results.study(request)
+    blocks = [(study.stages("cross", each), study.parameters("cross", each)) for each in range(len(trace.cross))]
     values = {
         RAW: trace.cross[:, :, step].mean(axis=(0, 1), dtype=np.float64),
         ROLLOUT: roll_out(trace.encoder, trace.decoder, trace.cross).across[-1][step, : len(trace.source_ids)],
-        NORMED: norm_weighted([measures.stages(request, "cross", each)[:2] for each in layers], step),
-        GRADIENT: measures.gradient(request, step).source,
+        NORMED: norm_weighted(blocks, step),
+        GRADIENT: study.gradient(step).source,
         LEFT_OUT: left_out.source,
     }
     target, tokens = quoted(trace.target_tokens[step]), trace.source_tokens
@@ -91,13 +90,9 @@ def occlude_step(request: TranslationRequest, step: int, against: int | None = N
 
     It takes seconds, so it is computed part by part, each kept once it is there, with a bar where that takes long.
     """
-    source = len(results.trace(request).source_ids)
-    done = part_by_part(
-        parts_to_occlude(source, step + 1),
-        lambda part: measures.occlusion(request, step, part, against),
-        "Leaving out one token after the other …",
-    )
-    return concatenate(done, source)
+    study, words = results.study(request), "Leaving out one token after the other …"
+    part_by_part(study.parts_to_occlude(step), lambda part: study.occlusion(step, part, against), words)
+    return study.left_out(step, against)
 
 
 def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> Finding:

@@ -6,9 +6,9 @@ import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.finding import Finding, Templates
 from headlight.app.model_queue import part_by_part
-from headlight.app.results import CheckpointFiles, TranslationRequest, measures
+from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import Panel, show_finding, show_panels
-from transformer.evaluation import Confidence, concatenate
+from transformer.evaluation import Confidence, concatenate, measure_confidence
 from transformer.experiments.training import Smoothing
 
 _PARTS = 8
@@ -40,7 +40,13 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
     """Measure part by part, each cached once it is there, so that leaving the page stops it."""
     count = min(_PARTS, len(results.samples(checkpoint)))
     words = "Reading the sentence pairs …"
-    return concatenate(part_by_part(range(count), lambda part: measures.confidence(checkpoint, part, count), words))
+    return concatenate(part_by_part(range(count), lambda part: _confidence(checkpoint, part, count), words))
+
+
+@results.cached(max_entries=64, show_spinner=False)
+def _confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> Confidence:
+    """Return the confidence and accuracy of the model on one of so many parts of its sentence pairs, from 0."""
+    return measure_confidence(results.translator(checkpoint).model, results.samples(checkpoint)[part::parts])
 
 
 def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> Finding:

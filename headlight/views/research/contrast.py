@@ -7,7 +7,7 @@ import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_output_token, from_list
 from headlight.app.finding import Finding, Templates, TokenAt
-from headlight.app.results import TranslationRequest, measures
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.limits import left_out_words
@@ -35,12 +35,12 @@ def show(request: TranslationRequest) -> None:
     if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
         st.warning(too_many, icon=":material/content_cut:")
         return
-    gradient = measures.gradient(request, step, against)
+    gradient = results.study(request).gradient(step, against)
     left_out = occlude_step(request, step, against)
     names = trace.target_tokens[step], other
     fed = trace.decoder_input_tokens[: step + 1]
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
-    logits = results.residual_stream(request).logits[step]
+    logits = results.study(request).stream().logits[step]
     chances, ids = (trace.target_probabilities[step], probability), (trace.target_ids[step], against)
     candidates = [
         f"**{plain(quoted(name))}** ({plain(format_probability(float(chance)))}, logit {signed(float(logit), 2)})"

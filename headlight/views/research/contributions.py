@@ -8,7 +8,7 @@ from headlight.app import results
 from headlight.app.choices import choose_output_token
 from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.model_queue import part_by_part
-from headlight.app.results import TranslationRequest, measures, what_if
+from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import (
     phone_container,
     plain,
@@ -22,17 +22,18 @@ from headlight.plots.names import norm_name, sentence_case, with_norms
 from headlight.plots.numbers import LEAST_SHOWN
 from headlight.plots.tokens import quoted
 from transformer.config import ModelConfig, NormType
-from transformer.interpret.rollout import SourceShares
+from transformer.interpret.rollout import SourceShares, alti
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
+USUAL_PARTS, PAIRS_PER_PART = 3, 10  # of a checkpoint's sentence pairs, for the usual share of the source
 TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
     """Show the source's share of every output token, then one token's contributions. Raises UserError."""
     trace, config = show_translation(request), results.translator(request.checkpoint).model.config
-    contributions = measures.contributions(request)
+    contributions = results.study(request).contributions()
     alti = contributions.source_share()[-1]
     shares = SourceShares(trace.target_tokens, alti, _usual(request), trace.num_forced)
     step = choose_output_token(trace, shares.least_word)
@@ -56,12 +57,22 @@ def _usual(request: TranslationRequest) -> float | None:
     if not results.has_samples(request.checkpoint):
         return None
     done = part_by_part(
-        range(measures.USUAL_PARTS),
-        lambda part: measures.source_shares(request.checkpoint, part),
+        range(USUAL_PARTS),
+        lambda part: source_shares(request.checkpoint, part),
         "Measuring what is usual …",
     )
     tokens: np.ndarray = np.concatenate(done)
     return float(tokens.mean()) if len(tokens) else None
+
+
+@results.cached(max_entries=16, show_spinner="Measuring what is usual …")
+def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
+    """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
+    first sentence pairs, the references fed: [tokens].
+    """
+    model, pairs = results.translator(checkpoint).model, results.samples(checkpoint)[: USUAL_PARTS * PAIRS_PER_PART]
+    rollouts = (alti(model, pair.source, pair.target[:-1]) for pair in pairs[part::USUAL_PARTS])
+    return np.concatenate([np.empty(0), *(each.source_share()[-1][model.config.num_forced :] for each in rollouts)])
 
 
 def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
@@ -92,7 +103,7 @@ def describe_shares(shares: SourceShares) -> Finding:
 
 def _show_parts(request: TranslationRequest, trace: Trace, step: int) -> None:
     """Show the logit of a step's token as the sum of the direct additions of all parts of the decoder."""
-    parts, token = what_if.logit_parts(request, step), trace.target_tokens[step]
+    parts, token = results.study(request).logit_parts(step), trace.target_tokens[step]
     finding = describe_parts(parts, token)
     st.markdown(plain(f"Parts of the decoder that write {quoted(token)}: additions to its logit"))
     left, right = st.columns([2, 5], gap="small")

@@ -34,7 +34,7 @@ def show(request: TranslationRequest) -> None:
         layer = one_number("Layer", layers, "unit_layer") - 1
     name, does = (words[config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
     if config.feed_forward == FeedForwardType.GATED:
-        gates, values = results.gates(request, stack, layer)
+        gates, values = results.study(request).gates(stack, layer)
         figure = plots.hidden_units((gates * values)[token], parts=(gates[token], values[token]), theme="page")
         finding = describe_gates((gates, values), token, tokens, name)
         words = (
@@ -42,7 +42,7 @@ def show(request: TranslationRequest) -> None:
             "gates. Each gate is multiplied with its number of the second map, and a third map goes back."
         )
     else:
-        units = results.hidden_units(request, stack, layer)
+        units = results.study(request).hidden_units(stack, layer)
         figure = plots.hidden_units(units[token], name, theme="page")
         finding = describe_units(units, token, tokens, name)
         words = (

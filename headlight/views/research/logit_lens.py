@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.finding import Finding, Templates
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_finding, show_table, show_translation
 from headlight.plots.decoding import layer_names
 from headlight.plots.names import norm_name
@@ -26,10 +26,10 @@ TEMPLATES = Templates.beside(__file__)
 
 def show(request: TranslationRequest) -> None:
     """Show the predictions of every decoder layer, then the translations from every encoder layer. Raises UserError."""
-    translations = what_if.early_translations(request)
+    translations = results.study(request).early_translations()
     translator, trace = results.translator(request.checkpoint), show_translation(request)
     config, name = translator.model.config, translator.tokenizer.piece_text
-    lens = results.lens(request)
+    lens = results.study(request).lens()
     st.markdown(TEMPLATES.texts["intro"])
     label, shades = "The logit lens: layers by steps", lens.probabilities.tolist()
     show_table(label, "comes in the end", shown_tokens(trace.target_tokens), lens_rows(lens, name), shades=shades)

@@ -10,7 +10,7 @@ import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import from_list, line, one_of, slider_over
 from headlight.app.finding import Finding, Templates
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import (
     one_line,
     phone_container,
@@ -27,7 +27,20 @@ from headlight.plots.tokens import quoted, quoted_at, shown_token, shown_tokens
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question, Site, question_of
+from transformer.interpret.what_if.patching import (
+    PAIRS_FILE,
+    PATCHED,
+    Cell,
+    MinimalPair,
+    PatchingMap,
+    Question,
+    Site,
+    patched_predictions,
+    patching_map,
+    question_of,
+    read_minimal_pairs,
+    sentences_like,
+)
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
@@ -36,6 +49,8 @@ HALF = 0.5  # a share: from which a cell restores most
 _SHOWN = 0.005  # of a share: whole percents do not show less
 _SMALL = 1.0  # logit difference between the runs
 OWN = "your own"
+MOST_TRIED = 16  # second sentences
+CANDIDATES = 4  # of each run, beside a map
 _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
 
 
@@ -43,7 +58,7 @@ def show(request: TranslationRequest) -> None:
     """Show two sentences, the patching map, and the three runs of one of its cells. Raises UserError."""
     is_greedy = isinstance(request.strategy, Greedy)
     request = replace(request, strategy=Greedy(), prefix=(), rank=1)
-    pairs = {pair.name: pair for pair in what_if.minimal_pairs(request.checkpoint)}
+    pairs = {pair.name: pair for pair in minimal_pairs(request.checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = one_of("Two sentences that differ in", (*pairs, OWN), "minimal_pair", _PAIRS) if pairs else OWN
         patched = from_list("Patched, from the clean run", list(PATCHED), "patched")
@@ -56,9 +71,10 @@ def show(request: TranslationRequest) -> None:
     if not is_greedy:
         st.caption("Both sentences are decoded greedily here, whatever is chosen above.")
     try:
-        both = tuple(map(results.trace, sentences))
+        both = results.trace(sentences[0]), results.trace(sentences[1])
         _show_sentences(sentences, both)
-        question = question_of(*both) if name == OWN else what_if.question_of_pair(request.checkpoint, pairs[name])
+        tokenizer = results.translator(request.checkpoint).tokenizer
+        question = question_of(*both) if name == OWN else pairs[name].question(tokenizer)
     except UserError as error:
         st.warning(plain(f"These two sentences cannot be patched. {error}"), icon=":material/edit:")
         return
@@ -74,10 +90,42 @@ def _own_sentences(request: TranslationRequest, *, has_pairs: bool) -> tuple[Tra
         clean = replace(
             request, text=line("First sentence, the clean run", "clean", request.text).strip() or request.text
         )
-    other = what_if.second_sentence(clean)
+    other = second_sentence(clean)
     with right:
         written = line("Second sentence, of as many tokens, the corrupted run", "corrupted", other or clean.text)
     return clean, replace(request, text=written.strip() or other or clean.text)
+
+
+@results.cached(max_entries=8, show_spinner=False)
+def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
+    """Return the minimal pairs that come with a checkpoint; none where there are none, or none that can be read."""
+    return results.load_optional(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
+
+
+@results.cached(max_entries=32, show_spinner="Looking for a second sentence …")
+def second_sentence(request: TranslationRequest) -> str:
+    """Return the text with two words exchanged or one repeated, so that it has as many tokens and another translation.
+
+    "" where the first that are tried do not.
+    """
+    loaded, first = results.translator(request.checkpoint), results.trace(request)
+    sources = {text: results.source(replace(request, text=text)) for text in sentences_like(request.text)[:MOST_TRIED]}
+    count = len(loaded.pieces(first.source_text))
+    fitting = {text: source for text, source in sources.items() if len(loaded.pieces(source)) == count}
+    translations = loaded.best_ids(list(fitting.values())) if fitting else []
+    return next((text for text, ids in zip(fitting, translations, strict=True) if ids != first.target_ids), "")
+
+
+@results.cached(max_entries=64, show_spinner="Patching each cell …")
+def patching_of(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
+    """Return the share of the difference between two sentences that each cell of a site restores."""
+    return patching_map(results.translator(checkpoint).model, question, site, part)
+
+
+@results.cached(max_entries=64, show_spinner=False)
+def _patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Predictions:
+    """Return the predictions of the clean, the corrupted, and the run patched in one cell: [3]."""
+    return patched_predictions(results.translator(checkpoint).model, question, [cell], CANDIDATES)
 
 
 def _show_sentences(sentences: tuple[TranslationRequest, TranslationRequest], both: tuple[Trace, Trace]) -> None:
@@ -98,7 +146,7 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
     tokenizer = results.translator(request.checkpoint).tokenizer
     site, part = PATCHED[patched]
     meaning, look_for = TEMPLATES.texts[patched], TEMPLATES.texts[f"look for: {patched}"]
-    patching = what_if.patching(request.checkpoint, question, site, part)
+    patching = patching_of(request.checkpoint, question, site, part)
     rows, columns = patching.row_names(), patching.column_names(question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
     start = patching.default_cell()
@@ -127,7 +175,7 @@ def _show_runs(
 ) -> None:
     """Show the most probable next tokens of the clean, the corrupted and the patched run."""
     name = results.translator(request.checkpoint).tokenizer.piece_text
-    seen = what_if.patched(request.checkpoint, question, patching.cells[row][column])
+    seen = _patched(request.checkpoint, question, patching.cells[row][column])
     header = [f"top {number + 1}" for number in range(seen.best_ids.shape[1])]
     table, shades = candidate_rows(seen, name), seen.best_probabilities.tolist()
     show_table("The most probable next tokens of the three runs", "run", header, table, shades=shades)

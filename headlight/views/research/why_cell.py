@@ -11,7 +11,7 @@ from headlight.app import results, state
 from headlight.app.choices import from_list
 from headlight.app.head_choice import choose_head_of
 from headlight.app.model_queue import fragment
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_numbers
 from headlight.app.widgets import offer_table, plain, show_figure, show_finding, show_warnings
 from headlight.plots.tokens import shown_tokens
@@ -38,7 +38,7 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
         head = choose_head_of(request, CROSS_FIRST)
     with st.container(horizontal=True, gap="medium"):
         cell = _choose_cell(trace, head)
-    parts = what_if.parts_of_score(request, head, cell.query, cell.key, cell.against)
+    parts = results.study(request).parts(head, cell.query, cell.key, cell.against)
     finding = content.describe_cell(trace, parts)
     words, figure = st.columns(2, gap="small")
     with words, st.container(gap="xsmall", key="score_words"):
@@ -153,6 +153,6 @@ def _show_removal(request: TranslationRequest, parts: ScoreParts) -> None:
     labels = {address: content.head_label(head) for address, head in heads.items()}
     removed = from_list("Remove the part of", labels, "removed")
     cell = parts.head, parts.query, parts.key, parts.against
-    run = what_if.score_of_run_without(request, *cell, heads[removed])
+    run = results.study(request).score_without(heads[removed], *cell)
     st.markdown(plain(str(content.describe_removal(parts, heads[removed], run))))
     st.caption(plain(content.removal_reason(results.translator(request.checkpoint).model.config)))

@@ -9,9 +9,10 @@ from headlight.app import results, state
 from headlight.app.choices import one_of
 from headlight.app.facts import trace_facts
 from headlight.app.model_queue import part_by_part
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import head_switches, translation_table
+from transformer.interpret.study import Study
 from transformer.interpret.what_if.importance import ABLATIONS
 from transformer.model.head_ref import HeadRef, heads_address, parse_heads
 from transformer.model.names import AttentionKind
@@ -36,15 +37,16 @@ def show(request: TranslationRequest) -> None:
         explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
         with st.popover("Options", type="tertiary"):
             ablation = one_of("Switch off by", possible, "ablated_by", explanation)
-        compute = partial(what_if.losses_without, request, ablation)
+        study = results.study(request)
+        compute = partial(study.head_losses, ablation)
         part_by_part(list(AttentionKind), compute, "Ablating …")  # others may go first between the kinds
-        importance = what_if.importance(request, ablation)
+        importance = study.importance(ablation)
         start = importance.default_head().address
         off = parse_heads(state.value("off") or start, importance.shapes)
         facts = {"before": trace_facts(trace), "importance": importance_facts(importance)}
         head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start))
     with right:
-        translation_table(_change(request, ablation, off) if off else facts, "outcome")
+        translation_table(_change(study, ablation, off) if off else facts, "outcome")
     show_attempt(
         "Switch off a whole layer, then another: which one can this sentence do without? Heads stand in for each "
         "other: each may go alone, but not all together (Michel et al. 2019; Voita et al. 2019)."
@@ -55,8 +57,8 @@ def _switch(start: str, off: str) -> None:
     state.go(off="" if off == start else off or _NONE)
 
 
-def _change(request: TranslationRequest, ablation: str, off: Sequence[HeadRef]) -> dict:
+def _change(study: Study, ablation: str, off: Sequence[HeadRef]) -> dict:
     """Return the facts on both translations, with all heads and without some."""
     interventions = tuple(map(ABLATIONS[ablation].of, off))
-    forced, after = (run(request, interventions) for run in (what_if.same_target_trace, what_if.changed_trace))
-    return outcome_facts(results.trace(request), forced, after, {"off": list(map(head_facts, off))})
+    forced, after = (study.under(*interventions, same_target=same).trace for same in (True, False))
+    return outcome_facts(study.trace, forced, after, {"off": list(map(head_facts, off))})

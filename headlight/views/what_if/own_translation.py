@@ -10,7 +10,7 @@ import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import line
 from headlight.app.finding import Finding, Templates, TokenAt
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.components.show import translation_table
 from headlight.plots.numbers import LEAST_SHOWN, pluralize
@@ -27,8 +27,8 @@ TEMPLATES = Templates.beside(__file__)
 def show(request: TranslationRequest) -> None:
     """Show the field, both translations token under token, and how log P adds up. Raises UserError."""
     model = show_translation(request)
-    text = line("Your translation", "own_target", start=what_if.second_best(request))
-    yours = what_if.given_trace(request, text)
+    text = line("Your translation", "own_target", start=second_best(request))
+    yours = results.study(request).with_target(text).trace
     unknown = results.translator(request.checkpoint).tokenizer.unknown_id
     if count := yours.target_ids.count(unknown):
         words = f"The model has no token for {pluralize(count, 'part')} of your translation: read as <unk>."
@@ -36,9 +36,8 @@ def show(request: TranslationRequest) -> None:
     facts = {"yours": facts_with_reads(yours), "model": facts_with_reads(model)}
     translation_table(facts, "own_table")
     st.caption(TEMPLATES.texts["caption"])
-    ids = (
-        [one.ids for one in results.hypotheses(replace(request, rank=1))] if isinstance(request.strategy, Beam) else []
-    )
+    is_beam, first = isinstance(request.strategy, Beam), replace(request, rank=1)
+    ids = [one.ids for one in results.study(first).hypotheses()] if is_beam else []
     finding = describe_own(yours, model, ids)
     show_finding(finding)
     alt = "Log P of both translations, added up token by token"
@@ -49,6 +48,20 @@ def show(request: TranslationRequest) -> None:
         with maps:
             explorer.show_heads(request, yours)
     show_attempt(TEMPLATES.texts["attempt"])
+
+
+def second_best(request: TranslationRequest) -> str:
+    """Return the best translation of a beam of 4 that reads otherwise than the request's own, else this.
+
+    Its beginning where a model that did not find an end wrote more than it can be fed.
+    """
+    loaded, shown = results.translator(request.checkpoint), results.trace(request).target_text
+    searched = results.study(replace(request, strategy=Beam(), prefix=(), rank=1)).hypotheses()
+    texts = (loaded.tokenizer.decode(each.ids) for each in searched)
+    text = next((text for text in texts if text.strip() and text != shown), shown)
+    while text and not loaded.can_be_given(text):
+        text = text[: len(text) * 7 // 8]
+    return text
 
 
 def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> Finding:

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import streamlit as st
 
-from headlight.app import state
+from headlight.app import results, state
 from headlight.app.choices import from_list, slider
 from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_head_of
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_numbers
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import translation_table, weight_bars
@@ -114,7 +114,7 @@ def show(request: TranslationRequest) -> None:
         change = interventions_of(action, heads_of(scope, head), rows_of(concerned, row), key, weights)
         forced = after = trace
         if change:
-            forced, after = what_if.same_target_trace(request, change), what_if.changed_trace(request, change)
+            forced, after = (results.study(request).under(*change, same_target=same).trace for same in (True, False))
         marked = key if action in (Action.FORBID, Action.FOCUS) else -1
         payload = bars_payload(head, row, marked, trace, forced)
         weight_bars(payload, "weight_bars", lambda key: state.go(rewrite_key=key), _take_by_hand)

@@ -26,7 +26,6 @@ from support.models import small_config
 from support.pages import components, open_page
 from support.traces import CHECKPOINTS
 
-from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Run, Undecided
 from headlight.lessons.file import SHIPPED, read_lesson
 from headlight.lessons.measures import order
@@ -34,6 +33,7 @@ from transformer import Translator
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.experiments.attention import ToyShape, table, toy_numbers
 from transformer.interpret.score_parts import explain_score
+from transformer.interpret.study import Study
 from transformer.interpret.what_if.intervention import Zero
 from transformer.model.head_ref import HeadRef
 from transformer.model.transformer import Transformer
@@ -342,7 +342,7 @@ def test_both_orders_are_one_to_an_encoder_without_positions(monkeypatch):
         common = Counter(re.findall(r"\w+", left)) & Counter(re.findall(r"\w+", one.lower()))
         assert one == other and answer.value == common.total() and f"“{one}”" in answer.truth
         assert answer.names["as_first"] == run.translator.translate(texts[:1])[0]
-    monkeypatch.setattr(measures, "translation_without_positions", lambda each: each.text)
+    monkeypatch.setattr(Study, "without_positions", lambda study: study)
     with pytest.raises(Undecided):
         order.translated_without_positions(run)
     for text in ("Stop.", "Tom Tom", "?"):

@@ -7,7 +7,7 @@ from support.pages import open_address, open_page, page_text, payload, specs
 from support.t5 import PREFIXES
 
 from headlight.app import results
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest
 from transformer import Beam, Greedy, Translator
 
 SMALL = "random"  # SiLU, embeddings as they are, a bias per piece
@@ -63,7 +63,8 @@ def test_the_player_knows_the_number_of_forced_tokens(name, first, forced):
 def test_early_layers_translate_into_the_language_and_the_last_one_is_the_translation(strategy):
     checkpoint = results.checkpoint(NLLB)
     choice = TranslationRequest(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
-    early, trace = what_if.early_translations(choice), results.trace(choice)
+    study = results.study(choice)
+    early, trace = study.early_translations(), study.trace
     assert early[-1].ids == trace.target_ids and {one.ids[0] for one in early} == {trace.target_ids[0]}
 
 

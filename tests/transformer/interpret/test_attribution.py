@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 from support.models import random_sources, record_one, small_model, unlike_model
+from support.recorded import leave_one_out
 from support.tolerance import near
 
 from transformer.interpret import attribution
 from transformer.interpret.activations import Request, record
 from transformer.interpret.attention_block import block_parameters, record_stages
-from transformer.interpret.attribution import gradient_times_input, leave_one_out, lost_without_each, rank_correlation
+from transformer.interpret.attribution import gradient_times_input, lost_without_each, rank_correlation
 from transformer.model.attention import causal_mask
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]

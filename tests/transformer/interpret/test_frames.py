@@ -7,6 +7,7 @@ import pandas
 import pytest
 from support.atlases import atlas_of
 from support.models import random_sources, unlike_model
+from support.recorded import attribute_logit, record_residual_stream
 from support.tiny import make_pairs
 from support.tolerance import near
 
@@ -15,10 +16,9 @@ from transformer.data.frames import cell_columns, frame_of
 from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.content import SORTS
 from transformer.interpret.head_patterns import Pattern
-from transformer.interpret.residual import logit_lens, record_residual_stream, trajectory
+from transformer.interpret.residual import logit_lens, trajectory
 from transformer.interpret.rollout import SourceShares, alti
 from transformer.interpret.what_if.importance import head_importance
-from transformer.interpret.what_if.logit_attribution import attribute_logit
 from transformer.interpret.what_if.patching import Question, patching_map
 from transformer.model.names import AttentionKind
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from support.models import random_sources, small_model, unlike_model
+from support.recorded import record_residual_stream
 from support.tolerance import near
 from torch.nn import functional as F
 
@@ -11,7 +12,6 @@ from transformer.interpret.parameters import nearest
 from transformer.interpret.residual import (
     logit_lens,
     record_hidden_units,
-    record_residual_stream,
     sublayers_of,
     trajectory,
 )

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 from support.models import random_sources, record_one, small_model, unlike_model
+from support.recorded import record_residual_stream
 from support.tolerance import near
 
 from transformer.interpret.attention_block import block_parameters, compute_stages, differences, record_stages
-from transformer.interpret.residual import ResidualStream, StackStream, SubLayer, record_residual_stream
+from transformer.interpret.residual import ResidualStream, StackStream, SubLayer
 from transformer.interpret.rollout import _shares, alti, contributions, measured_mixing, multiply, roll_out
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...arrays import read_only
-from ...data.batching import Ids
 from ...data.frames import cell_columns, frame_of
 from ...model.head_ref import HeadRef
 from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
-from ..activations import Activations, Request, record
+from ..activations import Activations
 from ..parameters import output_row
-from ..score_parts import BIASES, EMBEDDING, KEPT, POSITION, StreamPart, stream_parts
+from ..score_parts import BIASES, EMBEDDING, POSITION, StreamPart, stream_parts
 
 if TYPE_CHECKING:
     import pandas
@@ -75,21 +74,13 @@ class LogitAttribution:
         return HeadRef(kind, int(layer), int(head)), float(parts.max())
 
 
-def attribute_logit(
-    model: Transformer, source: Ids, decoder_input: Ids, token: int, against: int | None = None
-) -> LogitAttribution:
-    """Compute the parts of a token's logit after `decoder_input`; with `against`, of its difference to the other's.
-
-    decoder_input: the ids from begin of sentence up to this step; ids and errors otherwise as for `record`.
-    """
-    seen = record(model, [source], [decoder_input], Request(keep=KEPT, logits_to_keep=1))
-    return attribution_of(model, seen, -1, token, against)
-
-
 def attribution_of(
     model: Transformer, seen: Activations, step: int, token: int, against: int | None = None
 ) -> LogitAttribution:
-    """Compute the parts of a token's logit at a step, from 0, of a pass that kept `KEPT`."""
+    """Compute the parts of a token's logit at a step, from 0, of a pass that kept `KEPT`.
+
+    With `against`, of the difference to the logit of the token of this id.
+    """
     direction, biases = _output_row(model, token)
     logit = float(seen.logits[0, step, token])
     if against is not None:

@@ -4,15 +4,15 @@ import numpy as np
 from support.pages import open_page, payload
 from support.traces import translator
 
-from headlight.app.results import TranslationRequest, checkpoint, what_if
+from headlight.app.results import TranslationRequest, checkpoint, study
 from transformer.decoding.beam import Beam
 
 TEXT = "He bought a ticket at the train station."
 
 
 def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
-    choice = TranslationRequest(checkpoint("en-de"), TEXT, Beam(4))
-    tree, reads = what_if.branches(choice), what_if.branch_reads(choice, 1, 3)
+    searched = study(TranslationRequest(checkpoint("en-de"), TEXT, Beam(4)))
+    tree, reads = searched.branches(), searched.branch_reads(1, 3)
     for number in range(0, len(tree), 5):
         target = [one for one in translator().hypotheses(TEXT, Beam(4)) if one.ids == tree[number].ids]
         how = {"target": target[0]} if target else {"prefix": tree[number].ids}

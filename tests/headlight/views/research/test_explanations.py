@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs
+from support.recorded import leave_one_out
 from support.traces import loaded, stages_of, trace_of
 
 from headlight.plots.numbers import signed
@@ -11,7 +12,6 @@ from headlight.views.research.attribution import most_doubtful_step
 from transformer.interpret.attention_block import block_parameters
 from transformer.interpret.attribution import (
     gradient_times_input,
-    leave_one_out,
     rank_correlation,
     shares,
     summed_value_norms,

@@ -6,10 +6,11 @@ from support.pages import components, fact_array, numbers, open_page, page_text,
 from support.traces import loaded, trace_of
 
 from headlight.app import results
-from headlight.app.results import what_if
 from headlight.views.what_if.facts import importance_facts
+from headlight.views.what_if.own_translation import second_best
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
+from transformer.interpret.study import Study
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.model.head_ref import HeadRef
 
@@ -94,10 +95,10 @@ def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with
 def test_a_translation_without_end_is_cut_at_the_length_limit(monkeypatch):
     choice = results.TranslationRequest(results.checkpoint("en-de"), TEXT)
     endless = results.translator(choice.checkpoint).tokenizer.encode_target("Haus " * 400)
-    monkeypatch.setattr(what_if, "hypotheses", lambda request: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
-    text = what_if.second_best(choice)
+    monkeypatch.setattr(Study, "hypotheses", lambda _: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
+    text = second_best(choice)
     assert text.startswith("Haus Haus") and len(text) < 5 * 400
-    assert what_if.given_trace(choice, text).target_ids[0] == endless[0]
+    assert results.study(choice).with_target(text).trace.target_ids[0] == endless[0]
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 import torch
 from support.models import bias_logits, mark_end, random_sources, unlike_model
+from support.recorded import attribute_logit, record_residual_stream
 from support.tolerance import near
 from support.traces import loaded, trace_of
 
 from transformer.decoding.beam import Beam, beam_search
 from transformer.decoding.sampling import Greedy, Sampling, decode
 from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
-from transformer.interpret.residual import decoder_lens, record_residual_stream
+from transformer.interpret.residual import decoder_lens
 from transformer.interpret.what_if.intervention import Zero
-from transformer.interpret.what_if.logit_attribution import attribute_logit, attribution_of
+from transformer.interpret.what_if.logit_attribution import attribution_of
 from transformer.interpret.what_if.running import apply_interventions
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]
