@@ -7,7 +7,7 @@ from headlight.app.selection import Selection
 from headlight.components.show import attention_explorer
 from headlight.views.attention.explorer import write_choice
 from headlight.views.attention.explorer_content import DEFAULTS, explorer_blob
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 
@@ -22,7 +22,7 @@ side, layers, heads = (
 )
 trace = random_trace(side, st.session_state.setdefault("number", 1), layers, heads)
 address = st.query_params.to_dict()
-selection = Selection.parse(address, trace, HeadRef(AttentionKind.CROSS, 0, 0))
+selection = Selection.parse(address, trace, Head(AttentionKind.CROSS, 0, 0))
 choice = {name: address.get(name, value) for name, value in DEFAULTS.items()}
 choice |= {**selection.address, "kinds": "all three"}
 attention_explorer(explorer_blob(trace), choice, "explorer", write_choice)

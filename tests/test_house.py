@@ -15,25 +15,25 @@ MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 # Lines that the whole product may have, and those of each room when its budget was set: a room may grow by SLACK. A
 # commit that raises a number says in its body what users get for it.
-TOTALS = {"Python": 39_400, "JavaScript": 13_600, "tests": 26_700}
+TOTALS = {"Python": 39_500, "JavaScript": 14_200, "tests": 27_500}
 SLACK = 0.03
 ROOMS = {
     "transformer/commands": 812,
-    "transformer/corpus": 2536,
+    "transformer/corpus": 2537,
     "transformer/data": 1191,
     "transformer/decoding": 646,
     "transformer/exchange": 1382,
     "transformer/experiments": 248,
-    "transformer/interpret": 5281,
-    "transformer/model": 1555,
+    "transformer/interpret": 5695,
+    "transformer/model": 1587,
     "transformer/toy": 627,
     "transformer/training": 1324,
-    "headlight/app": 3239,
+    "headlight/app": 2858,
     "headlight/classroom": 1925,
-    "headlight/components": 16014,
-    "headlight/lessons": 5826,
-    "headlight/plots": 2214,
-    "headlight/views": 5853,
+    "headlight/components": 16084,
+    "headlight/lessons": 5731,
+    "headlight/plots": 2191,
+    "headlight/views": 5813,
     "pages": 82,
     "benchmarks": 2032,
 }

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef, heads_address
+from transformer.model.heads import Head, Heads, heads_address
 from transformer.model.names import AttentionKind
 
 NAMES = ("head", "query", "key")  # in an address
@@ -18,12 +18,12 @@ NAMES = ("head", "query", "key")  # in an address
 class Selection:
     """Heads of one kind of attention, at least one, with queries and keys, all counted from 0."""
 
-    heads: tuple[HeadRef, ...]
+    heads: tuple[Head, ...]
     queries: tuple[int, ...] = ()
     keys: tuple[int, ...] = ()
 
     @property
-    def head(self) -> HeadRef:
+    def head(self) -> Head:
         """Return the first head, which the other pages show."""
         return self.heads[0]
 
@@ -34,7 +34,7 @@ class Selection:
         return dict(zip(NAMES, (heads_address(self.heads), *numbers), strict=True))
 
     @classmethod
-    def parse(cls, address: Mapping[str, str], trace: Trace, start: HeadRef) -> Self:
+    def parse(cls, address: Mapping[str, str], trace: Trace, start: Heads) -> Self:
         """Return the selection of an address; what the trace does not have is left out, heads replaced by `start`."""
         heads = _parse_heads(address.get("head", ""), trace) or _expand([start], trace)
         *_, queries, keys = trace.attention(heads[0].kind).shape
@@ -59,9 +59,9 @@ def numbers_address(numbers: Iterable[int]) -> str:
     return ".".join(str(number + 1) for number in numbers)
 
 
-def _parse_heads(text: str, trace: Trace) -> tuple[HeadRef, ...]:
+def _parse_heads(text: str, trace: Trace) -> tuple[Head, ...]:
     """Return the heads of an address, "cross.1.1-cross.3.2" or "cross.2.all"; none where one is invalid."""
-    heads = [head for each in text.split("-") if (head := HeadRef.parse(each)) is not None]
+    heads = [head for each in text.split("-") if (head := Heads.parse(each)) is not None]
     shapes = {kind: trace.attention(kind).shape[:2] for kind in AttentionKind}
     is_valid = len(heads) == text.count("-") + 1 and all(
         head.kind == heads[0].kind and head.fits(shapes) for head in heads
@@ -69,11 +69,11 @@ def _parse_heads(text: str, trace: Trace) -> tuple[HeadRef, ...]:
     return _expand(heads, trace) if is_valid else ()
 
 
-def _expand(heads: Iterable[HeadRef], trace: Trace) -> tuple[HeadRef, ...]:
+def _expand(heads: Iterable[Heads], trace: Trace) -> tuple[Head, ...]:
     """Return the single heads that these stand for, each once."""
     return tuple(
         dict.fromkeys(
-            HeadRef(each.kind, layer, head)
+            Head(each.kind, layer, head)
             for each in heads
             for layer, head in np.ndindex(trace.attention(each.kind).shape[:2])
             if each.holds(each.kind, layer, head)

@@ -16,7 +16,7 @@ from headlight.plots.tokens import NOTHING
 from transformer import Greedy, Translator
 from transformer.interpret.study import Study
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import Name
 
 RELATIVE = 0.02  # share of a measured number by which an estimate may be off
@@ -102,7 +102,7 @@ class Answer:
 
 
 def _text_of(name: str, value: object) -> str:
-    if isinstance(value, HeadRef):
+    if isinstance(value, Head):
         return value.address
     if isinstance(value, Integral):
         return str(int(value) + (name.rpartition("_")[2] in INDICES))

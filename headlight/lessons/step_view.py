@@ -10,7 +10,6 @@ from zlib import crc32
 from headlight.app import results
 from headlight.plots.tokens import CONTINUED, in_words, shown_tokens
 from transformer.data.tokenizer import SPACE
-from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 from .answer import Answer, Kind, Option, Run, Undecided, ended, number_words
@@ -121,8 +120,7 @@ class StepView:
         """Return the page's address, with the answer `shown` or not; None where its names are not known."""
         values, names = {**self.step.at, **(self.step.show if shown else {})}, dict(self._names)
         if any(HOME_HEAD in value for value in values.values()):
-            head = results.default_head(self.run.request, AttentionKind.CROSS)
-            names["home_head"] = HeadRef(AttentionKind.CROSS, *head).address
+            names["home_head"] = results.default_head(self.run.request, AttentionKind.CROSS).address
         if any(name not in names for value in values.values() for name in NAME.findall(value)):
             return None
         return {key: NAME.sub(lambda match: names[match[1]], value) for key, value in values.items()}

@@ -3,7 +3,7 @@
 from transformer.config import ModelConfig, NormType
 from transformer.interpret.score_parts import StreamPart
 from transformer.interpret.trace import RowLabel
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 from .numbers import pluralize
 
@@ -38,9 +38,9 @@ def kind_words(kind: str) -> str:
     return f"{name[0].lower()}{name[1:]}"
 
 
-def kind_head_name(heads: HeadRef) -> str:
+def kind_head_name(head: Head) -> str:
     """Return one head with its kind of attention, for use within a sentence: "cross-attention layer 3, head 4"."""
-    return f"{kind_words(heads.kind)} {one_head_name(heads.layer, heads.head)}"  # type: ignore[arg-type]
+    return f"{kind_words(head.kind)} {one_head_name(*head.index)}"
 
 
 def part_name(part: StreamPart) -> str:

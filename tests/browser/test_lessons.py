@@ -206,7 +206,7 @@ def test_the_head_of_a_step_is_that_of_each_new_sentence(page, address):
         sentence = page.get_by_role("textbox", name="Sentence to translate")
         sentence.fill(text)
         sentence.press("Enter")
-        layer, head = results.default_head(TranslationRequest(results.checkpoint("en-de"), text), "cross")
+        layer, head = results.default_head(TranslationRequest(results.checkpoint("en-de"), text), "cross").index
         expect(page).to_have_url(re.compile(rf"head=cross\.{layer + 1}\.{head + 1}(&|$)"))
 
 

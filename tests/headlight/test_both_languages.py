@@ -16,7 +16,7 @@ from headlight.views.live.content import RULES
 from headlight.views.research.atlas_content import describe_role
 from transformer.corpus import Role
 from transformer.interpret.head_patterns import Pattern
-from transformer.model.head_ref import HeadRef, heads_address, parse_heads
+from transformer.model.heads import Head, Heads, heads_address, parse_heads
 
 CASES = json.loads((Path(__file__).parents[1] / "cases_of_both_languages.json").read_text(encoding="utf-8"))
 SIZES = CASES["sizes"]
@@ -24,7 +24,7 @@ SOURCE = SimpleNamespace(attention=lambda kind: np.zeros(SIZES[kind]))
 
 
 def parse(text: str) -> list | None:
-    head = HeadRef.parse(text)
+    head = Heads.parse(text)
     return head and [head.kind, head.layer, head.head]
 
 
@@ -42,11 +42,11 @@ def several(text: str) -> str:
         ("counts", lambda arguments: pluralize(*arguments)),
         ("sentences", sentence_case),
         ("headNames", lambda arguments: head_name(*arguments)),
-        ("kindHeads", lambda head: kind_head_name(HeadRef(*head))),
+        ("kindHeads", lambda head: kind_head_name(Head(*head))),
         ("addresses", parse),
         ("numbers", lambda text: list(parse_numbers(text, 5))),
         ("severalHeads", several),
-        ("selections", lambda address: Selection.parse(address, SOURCE, HeadRef.parse(CASES["start"])).address),
+        ("selections", lambda address: Selection.parse(address, SOURCE, Heads.parse(CASES["start"])).address),
     ],
 )
 def test_a_helper_writes_the_shared_cases(name, write):

@@ -24,7 +24,7 @@ from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.logit_attribution import attribution_of
 from transformer.interpret.what_if.patching import Question, every_cell, patched_logits
 from transformer.interpret.what_if.running import apply_interventions
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
@@ -121,10 +121,10 @@ def parts_add_up_to_the_score(case):
     seen = record(case.model, [SOURCE], [case.fed], Request(keep=KEPT))
     for kind, layer in itertools.product(AttentionKind, (0, 1)):
         scores = scores_of(seen.call(f"{kind.block_name(layer)}.core"))[0, 1]
-        result = score_parts_of(case.model, seen, HeadRef(kind, layer, 1), 2, 1)
+        result = score_parts_of(case.model, seen, Head(kind, layer, 1), 2, 1)
         yield result.total, scores[2, 1], 1e-4
         yield result.grouped().total, scores[2, 1], 1e-4
-        difference = score_parts_of(case.model, seen, HeadRef(kind, layer, 1), 2, 1, against=0)
+        difference = score_parts_of(case.model, seen, Head(kind, layer, 1), 2, 1, against=0)
         yield difference.total, scores[2, 1] - scores[2, 0], 1e-4
 
 

@@ -9,7 +9,7 @@ from support.traces import loaded, trace_of
 
 from headlight.views.inside import masks_content as content
 from transformer.interpret.mask_ablation import MaskedPass, masked_head, run_masked
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 PAIR = "I love my teacher.", "How many people live here, and where?"
 
@@ -78,7 +78,7 @@ def test_the_leak_to_masked_cells_and_the_head_that_leaks_most(disabled, kind, s
         assert numbers == pytest.approx((means[layer, at], *[leaks[layer, at].max()] * 2), abs=1e-6)
         assert finding.name == f"leak_{disabled}"
         assert ("leaks_most" in finding) == (not attempt) == (means[layer, at] >= means.max() - 1e-6)
-        there = HeadRef(kind, *np.unravel_index(means.argmax(), means.shape))
+        there = Head(kind, *np.unravel_index(means.argmax(), means.shape))
         assert attempt in ("", str(content.TEMPLATES("try_leakiest", other=there, largest=means.max())))
         if disabled == "causal":
             answer = np.mean([weights[layer, at, row, row + 1] for row in range(target - 1)])

@@ -14,7 +14,7 @@ from transformer.interpret.activations import predict, record
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.running import apply_interventions, rewritten_weights
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Heads
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
@@ -48,7 +48,7 @@ class Dialogue:
 def texts_of(off: Sequence[str] = (), hidden: Sequence[int] = ()) -> list[str]:
     """The interventions that the engine's options stand for: heads there count from 1."""
     return [
-        *(str(Zero(each.kind, each.layer, each.head)) for each in map(HeadRef.parse, off)),
+        *(str(Zero(each.kind, each.layer, each.head)) for each in map(Heads.parse, off)),
         *(f"forbid:cross.*.*:{position}" for position in hidden),
     ]
 

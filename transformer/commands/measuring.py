@@ -43,7 +43,7 @@ def _importance(options: argparse.Namespace) -> None:
     ImportanceTable(losses, options.ablation, job.provenance(measured)).save(options.out)
     logger.info("%d sentences, log P of a token %.3f on average", losses.sentences, losses.means[-1])
     for heads, loss in losses.importance().ranked()[:3]:
-        logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]
+        logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)
 
 
 def _merge(options: argparse.Namespace) -> None:

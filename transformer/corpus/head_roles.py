@@ -13,6 +13,7 @@ import numpy as np
 from ..data.frames import Columns, cell_columns, frame_of
 from ..interpret.head_patterns import HeadMeasures, Pattern, measure_heads, most_confident_head
 from ..interpret.trace import Trace, keys_of, masked_maps
+from ..model.heads import Head
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .atlas.atlas import NEVER, Atlas, Role, find_atlas
@@ -56,8 +57,8 @@ class HeadRoles:
             )
         return frame_of("kind", tables, {"pattern": tuple(Pattern)})
 
-    def default_head(self, kind: AttentionKind | str, measured: Sequence[HeadMeasures] = ()) -> tuple[int, int]:
-        """Return the head of a kind with the plainest pattern: layer and head from 0.
+    def default_head(self, kind: AttentionKind | str, measured: Sequence[HeadMeasures] = ()) -> Head:
+        """Return the head of a kind with the plainest pattern.
 
         Of cross-attention the best aligner, whose largest weight is most often on the source token that its output
         translates; of self-attention the best positional head (Voita et al. 2019, 5.1), to the token before or after.
@@ -74,17 +75,17 @@ class HeadRoles:
             here[one.layer, one.head] = max(np.nan_to_num([one.shares[pattern] for pattern in patterns]))
         best = np.where(here == here.max(), corpus, -1.0)
         row, column = np.unravel_index(best.argmax(), best.shape)
-        return int(row), int(column)
+        return Head(kind, int(row), int(column))
 
 
-def plainest_head(trace: Trace, kind: AttentionKind | str, roles: HeadRoles | None = None) -> tuple[int, int]:
-    """Return the head of a kind with the plainest pattern in a translation: layer and head from 0.
+def plainest_head(trace: Trace, kind: AttentionKind | str, roles: HeadRoles | None = None) -> Head:
+    """Return the head of a kind with the plainest pattern in a translation.
 
     See `HeadRoles.default_head`; without `roles` the most confident head.
     """
     keys, maps = keys_of(trace, kind), masked_maps(trace, kind)
     if roles is None:
-        return most_confident_head(maps, keys)
+        return Head(AttentionKind(kind), *most_confident_head(maps, keys))
     return roles.default_head(kind, measure_heads(kind, maps, keys, trace.target_tokens))
 
 

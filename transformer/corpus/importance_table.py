@@ -15,7 +15,7 @@ from ..data.frames import cell_columns, frame_of
 from ..errors import DataError
 from ..files import write_atomically
 from ..interpret.what_if.importance import ABLATIONS, ImportanceSums
-from ..model.head_ref import HeadRef
+from ..model.heads import Head
 from ..model.names import AttentionKind
 from .provenance import Provenance, pooled
 from .stored import encode, reading_stored
@@ -97,10 +97,10 @@ def pool_importance(tables: Sequence[ImportanceTable]) -> ImportanceTable:
     return ImportanceTable(reduce(add, (each.sums for each in tables)), tables[0].ablation, provenance)
 
 
-def _check_whole(heads: Sequence[HeadRef]) -> None:
+def _check_whole(heads: Sequence[Head]) -> None:
     """Raise ValueError where these are not all heads of each kind, in the order of `every_head`."""
     for kind in AttentionKind:
-        places = [(head.layer or 0, head.head or 0) for head in heads if head.kind == kind]
+        places = [head.index for head in heads if head.kind == kind]
         layers, count = np.add(places[-1] if places else (0, -1), 1)
         if not count or places != list(np.ndindex(layers, count)):
             raise ValueError(f"its heads are not all of the {kind}")

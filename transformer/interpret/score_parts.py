@@ -17,7 +17,7 @@ from torch import nn
 
 from ..arrays import read_only, require_index, to_array, to_float64
 from ..model.attention import MultiHeadAttention
-from ..model.head_ref import HeadRef
+from ..model.heads import Head
 from ..model.layers import NORMS, norm_bias
 from ..model.names import AttentionKind, Stack, SubLayerKind
 from ..model.transformer import Transformer
@@ -45,9 +45,11 @@ class StreamPart:
     head: int | None = None
 
     @property
-    def head_ref(self) -> HeadRef | None:
+    def source_head(self) -> Head | None:
         """Return the head that wrote the part, None for any other part."""
-        return None if self.head is None else HeadRef(AttentionKind(self.kind), self.layer, self.head)
+        if self.layer is None or self.head is None:
+            return None
+        return Head(AttentionKind(self.kind), self.layer, self.head)
 
     @property
     def group(self) -> "StreamPart":
@@ -64,7 +66,7 @@ class ScoreParts:
     of the second: the difference that softmax sees.
     """
 
-    head: HeadRef
+    head: Head
     query: int
     key: int
     against: int | None
@@ -142,14 +144,14 @@ def explain_score(
     """
     model, request = translator.model, Request(keep=KEPT, logits_to_keep=1)
     seen = record(model, [trace.source_ids], [trace.decoder_input_ids], request)
-    parts = score_parts_of(model, seen, HeadRef(AttentionKind(kind), layer, head), query, key, against)
+    parts = score_parts_of(model, seen, Head(AttentionKind(kind), layer, head), query, key, against)
     _require_own_pass(trace, seen, parts.head, query)
     return parts
 
 
-def _require_own_pass(trace: Trace, seen: Activations, head: HeadRef, query: int) -> None:
+def _require_own_pass(trace: Trace, seen: Activations, head: Head, query: int) -> None:
     """Compare a row of the trace with that of the pass, to half of the digits of the coarser dtype."""
-    core, maps = seen.call(f"{head.kind.block_name(head.layer or 0)}.core"), trace.attention(head.kind)
+    core, maps = seen.call(f"{head.kind.block_name(head.layer)}.core"), trace.attention(head.kind)
     passed, epsilon = to_array(weights_of(core)[0, head.head, query]), torch.finfo(core.inputs[0].dtype).eps
     row = maps[head.layer, head.head, query] if head.fits({head.kind: maps.shape[:2]}) else np.full_like(passed, np.nan)
     if not np.allclose(row, passed, rtol=0, atol=math.sqrt(max(epsilon, np.finfo(maps.dtype).eps))):
@@ -158,10 +160,10 @@ def _require_own_pass(trace: Trace, seen: Activations, head: HeadRef, query: int
 
 
 def score_parts_of(
-    model: Transformer, seen: Activations, head: HeadRef, query: int, key: int, against: int | None = None
+    model: Transformer, seen: Activations, head: Head, query: int, key: int, against: int | None = None
 ) -> ScoreParts:
     """Compute the parts of a head's score in the first sentence of a pass that kept `KEPT`."""
-    attention, core = _attention(model, head), seen.call(f"{head.kind.block_name(head.layer or 0)}.core")
+    attention, core = _attention(model, head), seen.call(f"{head.kind.block_name(head.layer)}.core")
     scores, bias = to_array(scores_of(core)[0, head.head]), to_array(bias_of(core)[head.head])  # queries keys
     require_index("query", query, scores.shape[0])
     row = _read(_before_attention(model, seen, head, query), attention, head, 0)
@@ -203,7 +205,7 @@ class _Summands:
         self.add(StreamPart(BIASES), to_float64(norm_bias(norm)))
 
 
-def _key_stream(model: Transformer, seen: Activations, head: HeadRef, key: int) -> _Summands:
+def _key_stream(model: Transformer, seen: Activations, head: Head, key: int) -> _Summands:
     if head.kind != AttentionKind.CROSS:
         return _before_attention(model, seen, head, key)
     return _Summands(stream_parts(model, seen, Stack.ENCODER, key))
@@ -219,9 +221,9 @@ def stream_parts(model: Transformer, seen: Activations, stack: Stack, position: 
     return summands.by_part
 
 
-def _before_attention(model: Transformer, seen: Activations, head: HeadRef, position: int) -> _Summands:
+def _before_attention(model: Transformer, seen: Activations, head: Head, position: int) -> _Summands:
     """Return the input of the head's attention at a position of its queries' stack."""
-    return _walk(model, seen, head.kind.stack, position, (head.layer or 0, head.kind.sublayer))
+    return _walk(model, seen, head.kind.stack, position, (head.layer, head.kind.sublayer))
 
 
 def _walk(
@@ -271,10 +273,10 @@ def _written(
         yield StreamPart(BIASES), to_float64(last.bias)
 
 
-def _read(summands: _Summands, attention: MultiHeadAttention, head: HeadRef, side: int) -> _Summands:
+def _read(summands: _Summands, attention: MultiHeadAttention, head: Head, side: int) -> _Summands:
     """Project each part to the head's query (side 0) or key (side 1); the projection's bias joins the other biases."""
     size = attention.width // attention.num_heads
-    first = side * attention.width + (head.head or 0) * size
+    first = side * attention.width + head.head * size
     weight = to_float64(attention.query_key_value.weight)[first : first + size]
     read = _Summands({part: weight @ vector for part, vector in summands.by_part.items()})
     if attention.query_key_value.bias is not None:
@@ -282,7 +284,7 @@ def _read(summands: _Summands, attention: MultiHeadAttention, head: HeadRef, sid
     return read
 
 
-def _attention(model: Transformer, head: HeadRef) -> MultiHeadAttention:
+def _attention(model: Transformer, head: Head) -> MultiHeadAttention:
     """Return the attention of one head; raises ValueError where the model has no such head."""
     layers = getattr(model, head.kind.stack)
     if head.layer is None or head.head is None:

@@ -2,7 +2,7 @@
 
 study = model.study("I love my teacher.")
 study.trace.cross[2, 4]
-study.parts(HeadRef("cross", 2, 4), query=1, key=2).total
+study.parts(Head("cross", 2, 4), query=1, key=2).total
 study.under(Zero("cross", 2, 4)).trace.target_text
 """
 
@@ -20,7 +20,7 @@ from ..data.batching import BatchView, Ids
 from ..data.tokenizer import source_ids
 from ..decoding.beam import Beam, Branch, SearchRecord, path_to, search_tree
 from ..decoding.sampling import Greedy, Hypothesis, Sampling
-from ..model.head_ref import HeadRef
+from ..model.heads import Head
 from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
 from .activations import ATTENTION, RESIDUAL_STREAM, Activations, Predictions, Request, record, weights_of
@@ -274,7 +274,7 @@ class Study:
         return alti_of(self.model, self.activations())
 
     @memoised
-    def parts(self, head: HeadRef, query: int, key: int, against: int | None = None) -> ScoreParts:
+    def parts(self, head: Head, query: int, key: int, against: int | None = None) -> ScoreParts:
         """Return the parts of a head's score, or of the lead of one key over another; errors: `explain_score`."""
         return score_parts_of(self.model, self.activations(), head, query, key, against)
 
@@ -313,7 +313,7 @@ class Study:
         return head_losses(self.model, self.trace.source_ids, self.trace.target_ids, heads, ablate, means)
 
     @rerun
-    def score_without(self, removed: HeadRef, head: HeadRef, query: int, key: int, against: int | None = None) -> float:
+    def score_without(self, removed: Head, head: Head, query: int, key: int, against: int | None = None) -> float:
         """Return the score, or the lead of one key over another, in a run without another head's part."""
         return score_without(self.translator, self.trace, self.parts(head, query, key, against), removed)
 

@@ -35,6 +35,7 @@ from transformer.files import read_object
 from transformer.interpret.study import Study
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.running import Means, measure_means
+from transformer.model.heads import Head
 from transformer.translator import Strategy
 
 logger = logging.getLogger(__name__)
@@ -217,8 +218,8 @@ def trace(request: TranslationRequest) -> Trace:
 
 
 @cached(max_entries=3 * STUDIES, show_spinner=False)
-def default_head(request: TranslationRequest, kind: str) -> tuple[int, int]:
-    """Return the head of a kind to begin with, layer and head from 0: see `plainest_head`. Raises UserError."""
+def default_head(request: TranslationRequest, kind: str) -> Head:
+    """Return the head of a kind to begin with, see `plainest_head`. Raises UserError."""
     return plainest_head(trace(request), kind, roles(request.checkpoint))
 
 

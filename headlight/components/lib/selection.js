@@ -1,5 +1,5 @@
-// The selection and its text in addresses, as Selection of headlight/app/selection.py and HeadRef of
-// transformer/model/head_ref.py. A head is { kind, layer, head }, counted from 0; in addresses "cross.3.4", counted
+// The selection and its text in addresses, as Selection of headlight/app/selection.py and Head of
+// transformer/model/heads.py. A head is { kind, layer, head }, counted from 0; in addresses "cross.3.4", counted
 // from 1. null stands for every layer or head: "cross.all.all".
 
 const EVERY = "all";

@@ -13,7 +13,7 @@ from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted, quoted_at
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
 from transformer.interpret.trace import Trace, masked_maps
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 from .wording import MOST_OPTIONS, NEAR, head_in, head_names, in_percent, lead, quoted_all, readable, token_options
 
@@ -151,7 +151,7 @@ def fed_in_row(run: Run) -> Answer:
         f"What the decoder is fed: {quoted_all(fed[: row + 1])}; row {row + 1} is fed the last of these.",
         tuple(Option(str(at), quoted_at(names, at, "output token"), text) for at, text in feedback.items()),
         {str(row - 1)},
-        names=head_names(*results.default_head(run.request, "cross"))
+        names=head_names(*results.default_head(run.request, "cross").index)
         | {"word": names[row], "fed": fed[row], "row": row},
     )
 
@@ -260,7 +260,7 @@ def input_head(run: Run) -> Answer:
     known, aligner = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[0]
     if not _reads_its_input(known):
         raise Undecided("No head fits its input token in most rows of this sentence.")
-    heads: dict[HeadRef | None, HeadMeasures] = {HeadRef(head.kind, head.layer, head.head): head for head in measured}
+    heads: dict[Head | None, HeadMeasures] = {Head(head.kind, head.layer, head.head): head for head in measured}
     shown = heads.get(head_in(run.address), aligner)
     return Answer(
         Kind.DO,

@@ -50,7 +50,7 @@ def most_read(run: Run, kind: str) -> Answer:
     names: layer, head, heads (of this kind), row, word (what the row predicts), key and read (what it reads).
     """
     trace = run.trace
-    layer, head = results.default_head(run.request, kind)
+    layer, head = results.default_head(run.request, kind).index
     weights = trace.attention(kind)[layer, head]
     outputs, keys = trace.source_tokens if kind == "encoder" else trace.target_tokens, keys_of(trace, kind)
     row = _farthest_plain_row(weights, outputs, keys, translated_keys(run) if kind == "cross" else None)
@@ -206,7 +206,7 @@ def mean_of_heads(run: Run) -> Answer:
 
     names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are).
     """
-    trace, at = run.trace, results.default_head(run.request, "cross")
+    trace, at = run.trace, results.default_head(run.request, "cross").index
     row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, translated_keys(run))
     key = int(trace.cross[at][row].argmax())
     weights = trace.cross[..., row, key]
@@ -231,7 +231,7 @@ def lines_cross(run: Run) -> Answer:
 
     names: layer and head that show it most plainly; the first head where it has such lines, or where none has.
     """
-    trace, first = run.trace, results.default_head(run.request, "cross")
+    trace, first = run.trace, results.default_head(run.request, "cross").index
     outputs, sources = whole_words(trace.target_tokens), whole_words(trace.source_tokens)
     mean = trace.cross.mean(axis=(0, 1))
     crossings = [

@@ -15,7 +15,7 @@ from transformer.interpret.attribution import Attribution, rank_correlation
 from transformer.interpret.head_patterns import is_word, word_ranges, words_of
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Uniform
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head, Heads
 from transformer.model.names import AttentionKind
 
 from .wording import (
@@ -268,10 +268,10 @@ def even_weights(run: Run) -> Answer:
     Options: the head that is shown first, and all heads of each layer. names: layer, head, head_name.
     """
     trace = run.trace
-    layer, head = results.default_head(run.request, "cross")
+    layer, head = results.default_head(run.request, "cross").index
     layers = range(trace.cross.shape[0])[-(MOST_OPTIONS - 1) :]
-    changed = {f"{one_head_name(layer, head)} alone": HeadRef(AttentionKind.CROSS, layer, head)}
-    changed |= {f"all heads of layer {each + 1}": HeadRef(AttentionKind.CROSS, each) for each in layers}
+    changed: dict[str, Heads] = {f"{one_head_name(layer, head)} alone": Head(AttentionKind.CROSS, layer, head)}
+    changed |= {f"all heads of layer {each + 1}": Heads(AttentionKind.CROSS, each, None) for each in layers}
     after = {name: run.study.under(Uniform.of(heads)).trace for name, heads in changed.items()}
     same = [name for name, each in after.items() if each.target_ids == trace.target_ids]
     if len(same) in (0, len(after)):

@@ -196,7 +196,7 @@ def best_key(run: Run, kind: str) -> Answer:
     the encoder the row's own token), read (the token whose key it is), and d_k.
     """
     trace = run.trace
-    layer, head = results.default_head(run.request, kind)
+    layer, head = results.default_head(run.request, kind).index
     stages = run.study.stages(kind, layer)
     weights = np.asarray(stages.weights[0, head], dtype=np.float64)
     tokens = readable(keys_of(trace, kind))

@@ -12,7 +12,7 @@ from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_h
 from transformer.interpret.trace import masked_maps
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Zero
-from transformer.model.head_ref import HeadRef, heads_address, parse_heads
+from transformer.model.heads import Head, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
 from .alignment import in_rows, key_of, name_of, names_of, plainly_behind, ranked_by
@@ -106,7 +106,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     names: as `neighbour_head`, and off (the head that is missed most).
     """
     neighbour = neighbour_head(run, pattern).names
-    regular = HeadRef(AttentionKind.ENCODER, neighbour["layer"], neighbour["head"])
+    regular = Head(AttentionKind.ENCODER, neighbour["layer"], neighbour["head"])
     ranked = [each for each in run.study.importance(Zero.name).ranked() if each[0].kind == regular.kind]
     (best, most), losses = ranked[0], dict(ranked)
     behind = [head for head, loss in ranked if most - loss >= NEAR]
@@ -115,7 +115,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     spread = [behind[at * (len(behind) - 1) // 2] for at in range(MOST_OPTIONS - 1)]
     heads = list(dict.fromkeys((best, *([regular] if regular != best else []), *spread)))[:MOST_OPTIONS]
     feedback = {head: f"Without it log P {moved(losses[head])}." for head in heads}
-    name = {head: one_head_name(head.layer or 0, head.head or 0) for head in heads}
+    name = {head: one_head_name(*head.index) for head in heads}
     whose = f"{name[regular]}, which looks at the {pattern} token,"
     return Answer(
         Kind.ONE,
@@ -154,7 +154,7 @@ def most_missed(run: Run) -> Answer:
     """
     ranked = run.study.importance(Zero.name).ranked()
     losses = dict(ranked)
-    aligner = HeadRef(AttentionKind.CROSS, *results.default_head(run.request, "cross"))
+    aligner = results.default_head(run.request, "cross")
     of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
     heads = sorted({*of_kinds, aligner}, key=lambda head: -losses[head])
     best = heads[0]
@@ -198,7 +198,7 @@ def keep_without_many(run: Run) -> Answer:
     )
 
 
-def _spare_heads(run: Run, importance: HeadImportance, ablation: str) -> list[HeadRef]:
+def _spare_heads(run: Run, importance: HeadImportance, ablation: str) -> list[Head]:
     """Return heads that are missed least, without which the translation stays the same; Undecided for few of them."""
     ranked, ablate = [head for head, _ in reversed(importance.ranked())], ABLATIONS[ablation]
     for count in SPARED:

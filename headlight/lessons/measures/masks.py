@@ -27,7 +27,7 @@ def open_cells(run: Run) -> Answer:
     if length < 5:
         raise Undecided("This translation is too short: its rows are all nearly the first or the last.")
     row = _plain_rows(trace, range(2, length - 1))[0]
-    layer, head = results.default_head(run.request, "decoder")
+    layer, head = results.default_head(run.request, "decoder").index
     mask = run.study.beside(run.study).target_mask[0, 0]
     may_read = int(mask[row].sum())
     feedback = {
@@ -190,4 +190,4 @@ def _probabilities(run: Run) -> tuple[np.ndarray, np.ndarray, range]:
 
 def _first_head(run: Run) -> dict[str, Any]:
     """Return layer and head of the decoder to begin with."""
-    return head_names(*results.default_head(run.request, "decoder"))
+    return head_names(*results.default_head(run.request, "decoder").index)

@@ -14,7 +14,7 @@ from transformer.interpret.head_patterns import is_word
 from transformer.interpret.score_parts import BIASES, ScoreParts
 from transformer.interpret.trace import keys_of
 from transformer.interpret.what_if.intervention import Zero
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 from .wording import MOST_OPTIONS, NEAR, in_percent, moved, readable
@@ -29,8 +29,8 @@ def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]
     rank: 2 for another row, that of the greatest weight on another word.
     """
     trace = run.trace
-    layer, number = results.default_head(run.request, "cross")
-    head = HeadRef(AttentionKind.CROSS, layer, number)
+    layer, number = results.default_head(run.request, "cross").index
+    head = Head(AttentionKind.CROSS, layer, number)
     query, maps = why_content.default_query(trace, head), why_content.weights_of(trace, head)
     if rank > 1:
         read = [trace.source_tokens[key] for key in maps.argmax(axis=1)]
@@ -89,7 +89,7 @@ def needed_head(run: Run) -> Answer:
     names: as `part_of_lead`, and removed (that head).
     """
     cell, parts, names = _cell_of(run)
-    heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[HeadRef, float]()
+    heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[Head, float]()
     for head in heads:
         under = run.study.under(Zero.of(head), same_target=True).trace
         row = np.maximum(why_content.weights_of(under, cell.head)[cell.query], np.finfo(np.float32).tiny)
@@ -113,7 +113,7 @@ def needed_head(run: Run) -> Answer:
     )
 
 
-def _share_of(parts: ScoreParts, head: HeadRef) -> float:
+def _share_of(parts: ScoreParts, head: Head) -> float:
     """Return the sum of all products in which a head's part stands."""
     return parts.total - parts.without(why_content.part_of(head))
 
@@ -173,7 +173,7 @@ def resting_head(run: Run) -> Answer:
     """
     ends = [token == "</s>" for token in run.trace.source_tokens]
     weights = run.trace.cross[..., ends].sum(axis=-1).mean(axis=-1, dtype=np.float64)  # layers heads
-    shares = {HeadRef(AttentionKind.CROSS, *map(int, at)): float(share) for at, share in np.ndenumerate(weights)}
+    shares = {Head(AttentionKind.CROSS, *map(int, at)): float(share) for at, share in np.ndenumerate(weights)}
     best, *others = sorted(shares, key=lambda head: -shares[head])
     behind = [head for head in others if shares[best] - shares[head] >= NEAR]
     if not behind:
@@ -181,7 +181,7 @@ def resting_head(run: Run) -> Answer:
     options = tuple(
         Option(
             head.address,
-            one_head_name(head.layer or 0, head.head or 0),
+            one_head_name(*head.index),
             f"It gives {percent(shares[head])} of its weight to the end.",
             shares[head],
         )

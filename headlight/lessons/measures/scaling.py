@@ -12,7 +12,7 @@ from transformer.arrays import softmax
 from transformer.config import Positions
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
 from transformer.interpret.attention_block import Stages, undivided
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 from .wording import NEAR, head_in, head_names, readable
@@ -239,11 +239,11 @@ def _random(seed: int) -> RandomProducts:
 
 def _head(run: Run, kind: str) -> tuple[int, int, Stages]:
     """Return the head of a kind that the pages begin with, from 0, and the stages of its block."""
-    layer, head = results.default_head(run.request, kind)
+    layer, head = results.default_head(run.request, kind).index
     return layer, head, run.study.stages(kind, layer)
 
 
-def _largest_weights(run: Run) -> tuple[dict[HeadRef, float], dict[HeadRef, float]]:
+def _largest_weights(run: Run) -> tuple[dict[Head, float], dict[Head, float]]:
     """Return the mean largest weight of each head's rows, and by how much it would rise without the division.
 
     Softmax of scores that are √d_k times as large gives the weights to that power, divided by their sum.
@@ -253,8 +253,8 @@ def _largest_weights(run: Run) -> tuple[dict[HeadRef, float], dict[HeadRef, floa
         raise Undecided(_NOT_DIVIDED)
     if config.positions == Positions.RELATIVE:
         raise Undecided(_BIASED)
-    now: dict[HeadRef, float] = {}
-    rises: dict[HeadRef, float] = {}
+    now: dict[Head, float] = {}
+    rises: dict[Head, float] = {}
     for kind in AttentionKind:
         weights = np.asarray(trace.attention(kind), dtype=np.float64)
         if weights.shape[-1] < 3 or weights.shape[-2] < 3:
@@ -262,8 +262,8 @@ def _largest_weights(run: Run) -> tuple[dict[HeadRef, float], dict[HeadRef, floa
         largest = weights.max(axis=-1)
         without = 1 / ((weights / largest[..., None]) ** np.sqrt(config.d_k)).sum(axis=-1)
         for (layer, head), mean in np.ndenumerate(largest.mean(axis=-1)):
-            now[HeadRef(kind, layer, head)] = float(mean)
-            rises[HeadRef(kind, layer, head)] = float(without[layer, head].mean() - mean)
+            now[Head(kind, layer, head)] = float(mean)
+            rises[Head(kind, layer, head)] = float(without[layer, head].mean() - mean)
     return now, rises
 
 

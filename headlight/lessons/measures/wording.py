@@ -17,7 +17,7 @@ from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, quoted_at,
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word, word_ranges
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head, Heads
 
 NEAR = 0.1  # between two weights, or shares of rows: less does not decide
 NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropies
@@ -43,10 +43,10 @@ def head_names(layer: int, head: int) -> dict[str, Any]:
     return {"layer": layer, "head": head, "head_name": one_head_name(layer, head)}
 
 
-def head_in(address: Mapping[str, str]) -> HeadRef | None:
+def head_in(address: Mapping[str, str]) -> Head | None:
     """Return the head of an address, None where it names no single one."""
-    head = HeadRef.parse(address.get("head", ""))
-    return None if head is None or None in (head.layer, head.head) else head
+    heads = Heads.parse(address.get("head", ""))
+    return heads if isinstance(heads, Head) else None
 
 
 def in_percent(share: float) -> dict[str, Any]:

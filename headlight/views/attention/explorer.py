@@ -7,14 +7,14 @@ import streamlit as st
 
 from headlight.app import results, state
 from headlight.app.choices import offer_view
-from headlight.app.head_choice import head_in_address, take_head
+from headlight.app.head_choice import heads_in_address, take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.selection import Selection
 from headlight.app.widgets import offer_page, offer_table, plain, show_translation
 from headlight.components.show import attention_explorer
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Heads
 
 from .explorer_content import CROSS_FIRST, OPTIONS, describe_sinks, explorer_blob, explorer_page
 from .long_explorer import LongExplorer, long_words
@@ -65,7 +65,7 @@ def _show_ways(selection: Selection) -> None:
 def read_selection(request: TranslationRequest, trace: Trace) -> Selection:
     """Return the selection of the address. The first head is that of all pages."""
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
-    head = head_in_address(shapes, partial(results.default_head, request), averages=True)
+    head = heads_in_address(shapes, partial(results.default_head, request))
     return Selection.parse(state.current().values, trace, head)
 
 
@@ -77,5 +77,5 @@ def read_options() -> dict[str, str]:
 
 def write_choice(choice: Mapping[str, str]) -> None:
     """Put the explorer's choice into the address; to be called in a callback."""
-    heads = (head for each in choice["head"].split("-") if (head := HeadRef.parse(each)) is not None)
+    heads = (head for each in choice["head"].split("-") if (head := Heads.parse(each)) is not None)
     take_head(*heads, **{name: choice[name] for name in (*OPTIONS, "query", "key")})

@@ -16,7 +16,7 @@ from transformer.corpus import HeadRoles, plainest_head
 from transformer.interpret.content import MOST_WITHOUT_CONTENT
 from transformer.interpret.head_patterns import LEAST_ROWS, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 KINDS = tuple(KIND_NAMES)
@@ -89,7 +89,7 @@ def explorer_page(
     `selection`, by default the head of the cross-attention with the plainest pattern.
     """
     if selection is None:
-        selection = Selection((HeadRef(AttentionKind.CROSS, *plainest_head(trace, "cross", roles)),))
+        selection = Selection((plainest_head(trace, "cross", roles),))
     words = Words("Every attention weight of a sentence", trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
     choice = {**selection.address, **options}
     return standalone("attention_explorer/explorer", explorer_blob(trace, roles), words, choice)
@@ -110,4 +110,4 @@ def select_heads(
     for name, values, limit in (("layer", selected_layers, layers), ("head", selected_heads, count)):
         for value in values:
             require_index(name, value, limit)
-    return Selection(tuple(HeadRef(AttentionKind(kind), *each) for each in product(selected_layers, selected_heads)))
+    return Selection(tuple(Head(AttentionKind(kind), *each) for each in product(selected_layers, selected_heads)))

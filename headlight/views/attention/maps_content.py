@@ -8,7 +8,7 @@ from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts,
 from headlight.components.standalone import Words, standalone
 from transformer.interpret.attention_maps import CROSS, ENCODER, AttentionMaps, is_special
 from transformer.interpret.head_patterns import LEAST_ROWS, HeadMeasures, Pattern
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 _LARGEST = np.iinfo(np.uint16).max
@@ -48,7 +48,7 @@ def maps_page(maps: AttentionMaps) -> str:
     kind = CROSS if CROSS in measured else next(iter(measured))
     head = max((head for head in measured[kind] if head.head < maps.heads[kind][head.layer]), key=_plainness)
     words = Words("Attention of all heads", look_for=_LOOK_FOR, made_from="from attention weights that it was given")
-    choice = {"head": HeadRef(kind, head.layer, head.head).address}
+    choice = {"head": Head(kind, head.layer, head.head).address}
     return standalone("attention_explorer/explorer", maps_blob(maps, measured), words, choice)
 
 

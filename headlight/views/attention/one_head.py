@@ -13,7 +13,7 @@ from headlight.views.research import atlas_content
 from transformer import UserError
 from transformer.corpus import Atlas
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Heads
 
 from . import one_head_content as content
 from .explorer_content import CROSS_FIRST
@@ -57,7 +57,7 @@ def summaries_of(request: TranslationRequest, trace: Trace, atlas: Atlas | None)
 
 def take_address(address: str, **changes: str) -> None:
     """Choose the head of an address such as "cross.2.1", with other changes; to be called in a callback."""
-    if (head := HeadRef.parse(address)) is not None:
+    if (head := Heads.parse(address)) is not None:
         take_head(head, **changes)
 
 

@@ -13,7 +13,7 @@ from headlight.views.research.atlas_content import with_error
 from transformer.corpus import FIFTHS, LEAST_WEIGHT, Atlas, Example, HeadEntry, Join
 from transformer.interpret.head_patterns import Pattern, word_ranges
 from transformer.interpret.trace import RowLabel, Trace, attention_map, name_rows
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 OWN, STRONGEST = "own", "strongest"
@@ -27,7 +27,7 @@ TEMPLATES = Templates.beside(__file__)
 
 
 def head_payload(
-    heads: HeadRef,
+    heads: Head,
     role: Finding,
     trace: Trace,
     atlas: Atlas | None,
@@ -39,7 +39,7 @@ def head_payload(
     role: the head's function; trace: the visitor's sentence; without an atlas there is no more. error_rate: that of
     its alignment, and `gold` the name and number of sentences of the links that it was measured against.
     """
-    entry = atlas.head(heads.kind, heads.layer, heads.head) if atlas else None  # type: ignore[arg-type]
+    entry = atlas.head(heads.kind, *heads.index) if atlas else None
     by_input = reads_by_input(heads, entry)
     first = own_example(heads, trace, by_input=by_input)
     payload: dict = {
@@ -77,7 +77,7 @@ def head_payload(
     }
 
 
-def reads_by_input(heads: HeadRef, entry: HeadEntry | None) -> bool:
+def reads_by_input(heads: Head, entry: HeadEntry | None) -> bool:
     """Return whether a head of cross-attention aligns its rows' input tokens oftener than their output tokens."""
     if heads.kind != AttentionKind.CROSS or entry is None:
         return False
@@ -93,7 +93,7 @@ def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
     return str(TEMPLATES(f"rows_{kind}", named_by="input" if by_input else "output"))
 
 
-def own_example(heads: HeadRef, trace: Trace, *, by_input: bool) -> dict:
+def own_example(heads: Head, trace: Trace, *, by_input: bool) -> dict:
     """Return a head's map of the visitor's own sentence, as the examples are."""
     shown = attention_map(trace, heads.kind, heads.layer, heads.head, _row_label(heads.kind, by_input=by_input))
     weights = np.nan_to_num(shown.weights)

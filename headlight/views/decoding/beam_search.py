@@ -6,14 +6,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
+from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_finding, show_table
 from headlight.components.show import beam_tree
 from headlight.plots.limits import replayed_words
 from transformer import Beam, Greedy
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
-from .player import choose_head
+from .player import first_head
 from .prefix import force
 from .search_content import branch_facts, describe_search
 
@@ -23,7 +24,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     beam = request.strategy if isinstance(request.strategy, Beam) else Beam()
     request = replace(request, strategy=beam)
     with row:
-        head = choose_head(request)
+        head = choose_head_of(request, start=first_head(request))
     if request.prefix:
         st.button("From the start", on_click=force, args=("",), key="from_the_start")
     scores = _show_hypotheses(request)
@@ -57,17 +58,17 @@ def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, 
     return scores
 
 
-def _show_tree(request: TranslationRequest, head: HeadRef) -> None:
+def _show_tree(request: TranslationRequest, head: Head) -> None:
     """Show the tree of the search and the weights of one head at each branch; a chosen branch is forced."""
     study, translator = results.study(request), results.translator(request.checkpoint)
     branches, source = study.branches(), study.trace.source_tokens
     if too_long := replayed_words(len(source), [len(each.ids) for each in branches if each.outcome is not None]):
         st.warning(too_long, icon=":material/content_cut:")
         return
-    reads = study.branch_reads(head.layer or 0, head.head or 0)
+    reads = study.branch_reads(*head.index)
     facts = {
         "branches": branch_facts(branches, reads, translator.tokenizer.piece_text),
         "source": list(source),
-        "head": {"layer": head.layer, "head": head.head},  # averages are not offered
+        "head": {"layer": head.layer, "head": head.head},
     }
     beam_tree(facts, "beam_tree", force)

@@ -9,13 +9,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results, state
 from headlight.app.choices import numbers, one_of
-from headlight.app.head_choice import choose_head_of, take_head
+from headlight.app.head_choice import Start, choose_heads_of, take_head
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, show_translation
 from headlight.components.show import decoding_player
 from transformer import Beam
 from transformer.interpret.trace import Trace, attention_map
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 from .content import decoding_facts, decoding_page, hardest_step
@@ -26,7 +26,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     """Show the player, with layer and head to choose in `row`. Raises UserError."""
     request = replace(request, rank=_choose_hypothesis(request))
     with row:
-        head = choose_head(request, averages=True)
+        head = choose_heads_of(request, first_head(request))
     trace = results.trace(request)
     cross, decoder = (attention_map(trace, kind, head.layer, head.head) for kind in ("cross", "decoder"))
     unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""
@@ -43,7 +43,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         step + 1,
         key="player",
         on_step=lambda step: state.go(step=str(step)),
-        on_head=lambda layer, head: take_head(HeadRef(AttentionKind.CROSS, layer, head)),
+        on_head=lambda layer, head: take_head(Head(AttentionKind.CROSS, layer, head)),
         on_take=force_token,
         on_undo=lambda: force(""),
     )
@@ -68,10 +68,9 @@ def chosen_rank(request: TranslationRequest) -> int:
     return int(rank) if isinstance(request.strategy, Beam) and rank in _ranks(request) else 1
 
 
-def choose_head(request: TranslationRequest, *, averages: bool = False) -> HeadRef:
-    """Show the choice of a head, at first that of the model's translation: a forced token does not change the head."""
-    start = partial(results.default_head, replace(request, prefix=(), rank=1))
-    return choose_head_of(request, start=start, averages=averages)
+def first_head(request: TranslationRequest) -> Start:
+    """Return the choice of the first head, that of the model's translation: a forced token does not change it."""
+    return partial(results.default_head, replace(request, prefix=(), rank=1))
 
 
 def _ranks(request: TranslationRequest) -> tuple[str, ...]:

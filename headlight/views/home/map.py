@@ -5,7 +5,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import row_label
-from headlight.app.head_choice import choose_head_of
+from headlight.app.head_choice import choose_heads_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, show_figure, show_finding, show_tokens
 from headlight.plots.heatmap import map_title
@@ -18,7 +18,7 @@ _SIDE = 430  # pixels of the map
 
 def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
     """Show the choice of layer, head and row names above the map of that head; return the map. Raises UserError."""
-    chosen = choose_head_of(request, averages=True)
+    chosen = choose_heads_of(request)
     with phone_container(len(trace.source_tokens), "cross_map"):
         figure = st.container()
     shown = attention_map(trace, chosen.kind, chosen.layer, chosen.head, row_label())

@@ -48,8 +48,8 @@ def show_page(
             st.markdown(f"**{map_title(shown)}**")
             _show_lines(lines_facts(after, shown, training) | hiding, shown, "beside map")
     else:
-        layer, head = results.default_head(request, "cross")
-        shown = attention_map(after, "cross", layer, head, RowLabel.PREDICTED)
+        head = results.default_head(request, "cross")
+        shown = attention_map(after, "cross", head.layer, head.head, RowLabel.PREDICTED)
         _show_lines(lines_facts(after, shown, training) | hiding, shown, "alone")
     with st.container(key="home_below"):
         if with_map:

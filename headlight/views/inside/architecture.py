@@ -13,7 +13,7 @@ from headlight.app.widgets import offer_table, plain, show_translation
 from headlight.components.show import architecture_diagram
 from headlight.plots.numbers import pluralize
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 from .architecture_content import diagram_payload, share_words, sizes, sizes_words
@@ -61,7 +61,7 @@ def show(request: TranslationRequest) -> None:
 def _show_ways(block: Block) -> None:
     """Offer the view or the page that goes on from a block."""
     if "attention" in block.kind and block.layer is not None:
-        head = HeadRef(AttentionKind(_KINDS.get((block.stack, block.kind), "cross")), block.layer, 0)
+        head = Head(AttentionKind(_KINDS.get((block.stack, block.kind), "cross")), block.layer, 0)
         with st.container(horizontal=True):
             _offer_view("Step by step through this block", "step by step", head)
             if head.kind == "decoder":
@@ -71,7 +71,7 @@ def _show_ways(block: Block) -> None:
         st.page_link(page, label=label, icon=":material/arrow_forward:")
 
 
-def _offer_view(label: str, view: str, head: HeadRef) -> None:
+def _offer_view(label: str, view: str, head: Head) -> None:
     st.button(label, icon=":material/arrow_forward:", on_click=partial(take_head, head, inside=view), type="primary")
 
 

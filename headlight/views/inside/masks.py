@@ -38,7 +38,8 @@ from transformer.interpret.mask_ablation import (
     masked_head,
 )
 from transformer.interpret.trace import RowLabel
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
+from transformer.model.names import AttentionKind
 
 from . import masks_content as content
 from .masks_content import TEMPLATES
@@ -98,7 +99,7 @@ def _too_long(batch: BatchView, kind: str) -> str:
     return str(TEMPLATES("too_long", queries=queries, keys=keys, most_cells=MOST_CELLS))
 
 
-def _leakiest(request: TranslationRequest, second: TranslationRequest, kind: str) -> tuple[int, int]:
+def _leakiest(request: TranslationRequest, second: TranslationRequest, kind: str) -> Head:
     """Return the head of a kind that leaks most without its mask, the plainest one where none can or maps are long."""
     leakiest = None
     with contextlib.suppress(UserError):  # a second sentence that cannot be read, which the view says
@@ -106,10 +107,10 @@ def _leakiest(request: TranslationRequest, second: TranslationRequest, kind: str
         batch = results.study(request).beside(results.study(beside))
         if not _too_long(batch, kind):
             leakiest = leakiest_head(*_passes(request, beside, kind), kind, _shown(batch))
-    return leakiest or results.default_head(request, kind)
+    return Head(AttentionKind(kind), *leakiest) if leakiest else results.default_head(request, kind)
 
 
-def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: HeadRef) -> None:
+def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: Head) -> None:
     """Show one head with the mask and without it, and beside both the next tokens."""
     kind, beside = chosen.kind, _beside(request, second, chosen.kind)
     batch = _batch(request, beside)
@@ -118,7 +119,6 @@ def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: 
     if too_long := _too_long(batch, kind):
         st.warning(too_long, icon=":material/content_cut:")
         return
-    assert chosen.layer is not None and chosen.head is not None, "no averages are offered"
     sentence, (masked, disabled) = _shown(batch), _passes(request, beside, kind)
     head, leaking = (masked_head(run, kind, sentence, chosen.layer, chosen.head) for run in (masked, disabled))
     leak = content.describe_leak(masked, disabled, head)

@@ -7,7 +7,7 @@ from headlight.plots.numbers import LEAST_SHOWN, format_probability
 from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 TEMPLATES = Templates.beside(__file__)
 
@@ -42,7 +42,7 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
         finding = finding.followed_by(TEMPLATES("answer", answer=_answer(disabled, head)))
     if leakiest in (None, (head.layer, head.head)):
         return finding.followed_by(TEMPLATES("leaks_most")), ""
-    other = HeadRef(head.kind, *leakiest)
+    other = Head(head.kind, *leakiest)
     return finding, str(TEMPLATES("try_leakiest", other=other, largest=means.max()))
 
 

@@ -27,7 +27,6 @@ def choose_block(request: TranslationRequest) -> Block:
     with st.container(horizontal=True, gap="medium"):
         chosen = choose_head_of(request, tuple(KIND_NAMES), first="cross")
     kind, layer, head = chosen.kind, chosen.layer, chosen.head
-    assert layer is not None and head is not None, "no averages are offered"
     with beside:
         named_by = RowLabel.FED if kind == "encoder" else row_label()
     source, fed = trace.source_tokens, trace.decoder_input_tokens

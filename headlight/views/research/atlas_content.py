@@ -11,7 +11,7 @@ from headlight.plots.numbers import percent, signed
 from transformer.corpus import AlignmentTable, Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 PLAIN = 0.5  # share of rows from which a head looks most at one place
@@ -42,7 +42,7 @@ ERROR_RATE = ("alignment error", "alignment error rate against gold links, the l
 class HeadSummary:
     """Values of a head by name with their standard errors, the pattern that most of its rows follow, and its role."""
 
-    heads: HeadRef
+    heads: Head
     values: Mapping[str, tuple[float, float | None]]
     pattern: Pattern | None
     share: float
@@ -65,7 +65,7 @@ def _summary(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] 
     if rate:
         values[ALIGNMENT_ERROR] = rate
     plainest, share = plainest_pattern(entry.roles, sentences)
-    heads = HeadRef(entry.kind, entry.layer, entry.head)
+    heads = Head(entry.kind, entry.layer, entry.head)
     return HeadSummary(heads, values, plainest, share, describe_role(entry.roles, sentences))
 
 
@@ -87,7 +87,7 @@ def _of_sentence(measured: HeadMeasures, special: float) -> HeadSummary:
     pattern, share = plainest_pattern(counts)
     values = {"confidence": measured.confidence, "entropy": measured.entropy, "special": special}
     return HeadSummary(
-        HeadRef(measured.kind, measured.layer, measured.head),
+        Head(measured.kind, measured.layer, measured.head),
         {name: (float(value), None) for name, value in values.items() if not math.isnan(value)},
         pattern,
         share,

@@ -41,7 +41,7 @@ from transformer.interpret.what_if.patching import (
     read_minimal_pairs,
     sentences_like,
 )
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 TEMPLATES = Templates.beside(__file__)
@@ -192,7 +192,7 @@ class CellName:
     def __str__(self) -> str:
         cell = self.cell
         if cell.site == Site.HEAD:
-            return kind_head_name(HeadRef(AttentionKind(cell.part), cell.layer, cell.index))
+            return kind_head_name(Head(AttentionKind(cell.part), cell.layer, cell.index))
         at = quoted_at(self.columns, cell.index, "token")
         if cell.site == Site.ATTENTION:
             return f"the {kind_words(cell.part)} of layer {cell.layer + 1} at {at}"

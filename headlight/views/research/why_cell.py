@@ -18,7 +18,7 @@ from headlight.plots.tokens import shown_tokens
 from headlight.views.attention.explorer_content import CROSS_FIRST
 from transformer.interpret.score_parts import ScoreParts, StreamPart
 from transformer.interpret.trace import Trace, keys_of
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 from . import why_content as content
 from .why_content import Cell
@@ -65,7 +65,7 @@ def _offer_explorer(cell: Cell) -> None:
 
 def _choose_group(parts: ScoreParts) -> StreamPart | None:
     """Show a list of the layers whose heads wrote before; return the one to draw head by head, None for none."""
-    written = (part.group for part in (*parts.query_parts, *parts.key_parts) if part.head_ref is not None)
+    written = (part.group for part in (*parts.query_parts, *parts.key_parts) if part.source_head is not None)
     groups = {f"{group.kind}.{(group.layer or 0) + 1}": group for group in dict.fromkeys(written)}
     if not groups:
         return None
@@ -73,7 +73,7 @@ def _choose_group(parts: ScoreParts) -> StreamPart | None:
     return groups.get(from_list("Heads one by one", labels, "opened"))
 
 
-def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
+def _choose_cell(trace: Trace, head: Head) -> Cell:
     """Show lists for the query, the key, and the key to compare with; return the chosen cell."""
     queries, keys = content.row_names(trace, head.kind), keys_of(trace, head.kind)
     start = content.default_query(trace, head)

@@ -13,7 +13,7 @@ from transformer.config import ModelConfig, Positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.score_parts import BIASES, EMBEDDING, POSITION, RELATIVE, ScoreParts, StreamPart
 from transformer.interpret.trace import RowLabel, Trace, keys_of, masked_maps, name_rows
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 LARGEST = 4  # pairs of parts with a sentence each
@@ -24,7 +24,7 @@ TEMPLATES = Templates.beside(__file__)
 class Cell:
     """A cell of a head's map, and the key to compare with; positions count from 0."""
 
-    head: HeadRef
+    head: Head
     query: int
     key: int
     against: int | None
@@ -38,12 +38,12 @@ class PairOfParts:
     origins: tuple[Cell, ...]
 
 
-def weights_of(trace: Trace, head: HeadRef) -> np.ndarray:
+def weights_of(trace: Trace, head: Head) -> np.ndarray:
     """Return a head's map, [queries, keys], masked cells NaN."""
     return np.asarray(masked_maps(trace, head.kind)[head.layer, head.head])
 
 
-def default_query(trace: Trace, head: HeadRef) -> int:
+def default_query(trace: Trace, head: Head) -> int:
     """Return the row with the greatest weight on a word among rows that have a choice."""
     weights = np.nan_to_num(weights_of(trace, head))
     words = [is_word(token) for token in keys_of(trace, head.kind)]
@@ -51,7 +51,7 @@ def default_query(trace: Trace, head: HeadRef) -> int:
     return int((weights * words).max(axis=1).argmax())
 
 
-def keys_by_weight(trace: Trace, head: HeadRef, query: int) -> list[int]:
+def keys_by_weight(trace: Trace, head: Head, query: int) -> list[int]:
     """Return the keys that a query may attend to, the largest weight first."""
     row = weights_of(trace, head)[query]
     return [int(key) for key in np.argsort(-row, kind="stable") if not np.isnan(row[key])]
@@ -112,9 +112,9 @@ def largest_pairs(trace: Trace, parts: ScoreParts) -> list[PairOfParts]:
         PairOfParts(
             str(TEMPLATES("pair", one=_at(one, query), other=_at(other, key), minus=minus, value=value)),
             tuple(
-                origin(trace, part.head_ref, position)
+                origin(trace, part.source_head, position)
                 for part, position in ((one, parts.query), (other, parts.key))
-                if part.head_ref is not None
+                if part.source_head is not None
             ),
         )
         for one, other, value in parts.largest(LARGEST)
@@ -127,7 +127,7 @@ def _at(part: StreamPart, token: str) -> str:
     return f"{part_name(part)} at {token}"
 
 
-def origin(trace: Trace, head: HeadRef, position: int) -> Cell:
+def origin(trace: Trace, head: Head, position: int) -> Cell:
     """Return the cell of a head that wrote at a position: its largest weight in this row, beside the runner-up."""
     key, *others = keys_by_weight(trace, head, position)
     return Cell(head, position, key, others[0] if others else None)
@@ -144,24 +144,24 @@ def describe_biases(parts: ScoreParts, config: ModelConfig) -> Finding:
     return biases.followed_by(TEMPLATES("relative", relative=parts.relative) if has_relative else None)
 
 
-def writers(parts: ScoreParts) -> list[HeadRef]:
+def writers(parts: ScoreParts) -> list[Head]:
     """Return the heads that wrote into the query's or the key's stream, the one that the score needs most first."""
-    heads = {part.head_ref: part for part in (*parts.query_parts, *parts.key_parts) if part.head_ref is not None}
+    heads = {part.source_head: part for part in (*parts.query_parts, *parts.key_parts) if part.source_head is not None}
     effects = {head: abs(parts.total - parts.without(part)) for head, part in heads.items()}
     return sorted(effects, key=lambda head: -effects[head])
 
 
-def head_label(head: HeadRef) -> str:
+def head_label(head: Head) -> str:
     """Return a head's short name: "cross head 2.4"."""
     return part_name(part_of(head))
 
 
-def part_of(head: HeadRef) -> StreamPart:
+def part_of(head: Head) -> StreamPart:
     """Return the part that a head wrote."""
     return StreamPart(head.kind, head.layer, head.head)
 
 
-def describe_removal(parts: ScoreParts, removed: HeadRef, run: float) -> Finding:
+def describe_removal(parts: ScoreParts, removed: Head, run: float) -> Finding:
     """Return the score that the parts predict without a head's part, and that of the run."""
     name = "removal" if parts.against is None else "removal_of_two"
     return TEMPLATES(name, score=parts.score, predicted=parts.without(part_of(removed)), run=run)

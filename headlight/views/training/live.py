@@ -16,7 +16,7 @@ from transformer import UserError
 from transformer.config import Norm
 from transformer.errors import BusyError
 from transformer.interpret.head_patterns import best_reader
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySettings
@@ -141,7 +141,7 @@ def _show_run(name: str, view: JobView) -> None:
     st.button(
         label,
         on_click=take_head,
-        args=[HeadRef(AttentionKind.CROSS, *best)],
+        args=[Head(AttentionKind.CROSS, *best)],
         icon=":material/grid_view:",
         key="reader_shown",
     )

@@ -15,7 +15,8 @@ from headlight.app.widgets import offer_page, plain, show_finding
 from headlight.components.show import NEWEST, replay_player
 from headlight.plots.names import head_name
 from transformer.interpret.head_patterns import Focus
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
+from transformer.model.names import AttentionKind
 from transformer.training import TrainingReplay
 
 from .replay_content import (
@@ -85,12 +86,12 @@ def show_replay(
         focus = cache(partial(focus_of, replay, trajectory))
         shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
 
-        def start_of(kind: str) -> tuple[int, int]:
-            return live.first if live and kind == "cross" else focus(kind).most_changed()
+        def start_of(kind: str) -> Head:
+            first = live.first if live and kind == "cross" else focus(kind).most_changed()
+            return Head(AttentionKind(kind), *first)
 
         chosen = choose_head(shapes, start_of, KINDS[0])
     kind, layer, head = chosen.kind, chosen.layer, chosen.head
-    assert layer is not None and head is not None, "no averages are offered"
     following = live is not None
     facts = replay_facts(replay, trajectory, kind, focus(kind), [(layer, head)], names)
     best = None
@@ -105,7 +106,7 @@ def show_replay(
         following,
         name,
         on_step=lambda step: state.go(snapshot="" if step == NEWEST else str(step)),
-        on_head=lambda layer, head: take_head(HeadRef(kind, layer, head)),
+        on_head=lambda layer, head: take_head(Head(kind, layer, head)),
     )
     if not following:
         offer_page(lambda: replay_page(shown, step, name), "training.html")
@@ -116,12 +117,12 @@ def show_replay(
     _offer_most_changed(focus(kind), chosen)
 
 
-def _offer_most_changed(focus: Focus, shown: HeadRef) -> None:
+def _offer_most_changed(focus: Focus, shown: Head) -> None:
     """Show a button for the head that changed most, where heads can be compared and another one is shown."""
     most = focus.most_changed()
     if focus.known and len(focus.steps) > 2 and focus.values[0].size > 1 and most != (shown.layer, shown.head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
-        st.button(name, on_click=take_head, args=[HeadRef(shown.kind, *most)], icon=":material/grid_view:")
+        st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 
 
 def _step_of_address() -> int | None:

@@ -14,7 +14,7 @@ from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import head_switches, translation_table
 from transformer.interpret.study import Study
 from transformer.interpret.what_if.importance import ABLATIONS
-from transformer.model.head_ref import HeadRef, heads_address, parse_heads
+from transformer.model.heads import Head, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
 from .facts import head_facts, importance_facts, outcome_facts
@@ -57,7 +57,7 @@ def _switch(start: str, off: str) -> None:
     state.go(off="" if off == start else off or _NONE)
 
 
-def _change(study: Study, ablation: str, off: Sequence[HeadRef]) -> dict:
+def _change(study: Study, ablation: str, off: Sequence[Head]) -> dict:
     """Return the facts on both translations, with all heads and without some."""
     interventions = tuple(map(ABLATIONS[ablation].of, off))
     forced, after = (study.under(*interventions, same_target=same).trace for same in (True, False))

@@ -6,7 +6,7 @@ from headlight.app.facts import encode_array, trace_facts
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import HeadImportance
 from transformer.interpret.what_if.intervention import Intervention
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Heads
 
 
 def facts_with_reads(trace: Trace) -> dict:
@@ -41,7 +41,7 @@ def importance_facts(importance: HeadImportance) -> list[dict]:
     ]
 
 
-def head_facts(heads: HeadRef) -> dict:
+def head_facts(heads: Heads) -> dict:
     """Return heads, counted from 0; None stands for all of them."""
     return {"kind": str(heads.kind), "layer": heads.layer, "head": heads.head}
 

@@ -18,7 +18,7 @@ from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
 from transformer.interpret.what_if.intervention import EVERY_ROW, Intervention, Rows
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head, Heads
 from transformer.model.names import Name
 
 from .facts import outcome_facts, rewriting_facts
@@ -45,10 +45,10 @@ CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row"
 TEMPLATES = Templates.beside(__file__)
 
 
-def heads_of(scope: str, chosen: HeadRef) -> HeadRef:
+def heads_of(scope: str, chosen: Head) -> Heads:
     """Return the heads whose weights are rewritten."""
     layer, head = None if scope == _KIND else chosen.layer, chosen.head if scope == _HEAD else None
-    return HeadRef(chosen.kind, layer, head)
+    return Heads.of(chosen.kind, layer, head)
 
 
 def rows_of(concerned: str, row: int) -> Rows:
@@ -57,7 +57,7 @@ def rows_of(concerned: str, row: int) -> Rows:
 
 
 def interventions_of(
-    action: str, heads: HeadRef, rows: Rows, key: int, weights: tuple[float, ...] | None
+    action: str, heads: Heads, rows: Rows, key: int, weights: tuple[float, ...] | None
 ) -> tuple[Intervention, ...]:
     """Return the change that a run is asked for; none by hand without weights."""
     match action:
@@ -80,7 +80,7 @@ def weights_in(text: str, keys: int) -> tuple[float, ...] | None:
     return weights if len(weights) == keys and sum(weights) > 0 else None
 
 
-def bars_payload(head: HeadRef, row: int, key: int, before: Trace, forced: Trace) -> dict:
+def bars_payload(head: Head, row: int, key: int, before: Trace, forced: Trace) -> dict:
     """Return the payload of `components.weight_bars`, ready for JSON: a row's keys with their weights before and after.
 
     key: the one that the change is about, -1 for none.
@@ -125,7 +125,7 @@ def show(request: TranslationRequest) -> None:
     show_attempt(TEMPLATES.texts["attempt"])
 
 
-def _places(trace: Trace, head: HeadRef) -> tuple[int, int, tuple[float, ...] | None]:
+def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | None]:
     """Show the choice of a row; return row, key and weights by hand, from the address where they fit the model."""
     weights, is_decoder = trace.attention(head.kind)[head.layer, head.head], head.kind == "decoder"
     others = weights if head.kind == "cross" else weights * ~np.eye(len(weights), dtype=bool)  # than its own token

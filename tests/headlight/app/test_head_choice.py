@@ -8,6 +8,7 @@ from support.traces import trace_of
 from headlight.app import results
 from transformer.corpus.head_roles import plainest_head
 from transformer.interpret.trace import attention_map
+from transformer.model.heads import Head
 
 SENTENCE = "I love my teacher."
 
@@ -32,8 +33,8 @@ def kind(app) -> str:
     return app.segmented_control(key="kind_buttons").value
 
 
-def labels(head: tuple[int, int]) -> tuple[str, str]:
-    return str(head[0] + 1), str(head[1] + 1)
+def labels(head: Head) -> tuple[str, str]:
+    return str(head.layer + 1), str(head.head + 1)
 
 
 def weights(shipped, layer, head) -> np.ndarray:
@@ -53,7 +54,7 @@ def test_a_page_begins_with_the_plainest_head_and_a_clean_address(shipped):
     app = open_map()
     head = plainest_head(shipped.trace(SENTENCE), "cross", results.roles(results.checkpoint("en-de")))
     assert chosen(app) == labels(head) and "head" not in app.query_params
-    np.testing.assert_allclose(shown_weights(app), weights(shipped, *head), atol=1e-5)
+    np.testing.assert_allclose(shown_weights(app), weights(shipped, *head.index), atol=1e-5)
     assert chosen(visit(visit(app, "inside"), "home")) == labels(head), "the first head of another page is no choice"
 
 

@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.app.selection import Selection, parse_numbers
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head, Heads
 
 SHAPES = {"encoder": (2, 3, 4, 4), "decoder": (1, 3, 5, 5), "cross": (1, 3, 5, 4)}
 TRACE = SimpleNamespace(attention=lambda kind: np.zeros(SHAPES[kind]))
-START = HeadRef("cross", 0, 2)
+START = Head("cross", 0, 2)
 
 
 @st.composite
 def selections(draw) -> Selection:
     kind = draw(st.sampled_from(sorted(SHAPES)))
     layers, heads, *sides = map(range, SHAPES[kind])
-    refs = draw(st.sets(st.builds(HeadRef, st.just(kind), st.sampled_from(layers), st.sampled_from(heads)), min_size=1))
+    refs = draw(st.sets(st.builds(Head, st.just(kind), st.sampled_from(layers), st.sampled_from(heads)), min_size=1))
     queries, keys = (tuple(sorted(draw(st.sets(st.sampled_from(side))))) for side in sides)
     return Selection(tuple(refs), queries=queries, keys=keys)
 
@@ -30,8 +30,8 @@ def test_parse_is_the_inverse_of_address(selection):
 
 
 def test_an_average_to_begin_with_is_expanded():
-    expanded = Selection.parse({}, TRACE, HeadRef("encoder", None, 1)).heads
-    assert expanded == (HeadRef("encoder", 0, 1), HeadRef("encoder", 1, 1))
+    expanded = Selection.parse({}, TRACE, Heads("encoder", None, 1)).heads
+    assert expanded == (Head("encoder", 0, 1), Head("encoder", 1, 1))
 
 
 def test_a_long_number_is_none():

@@ -15,7 +15,7 @@ from headlight.lessons.measures.alignment import PLAINLY
 from headlight.lessons.measures.attention import AGREED, NEGATIONS, PLAIN
 from headlight.lessons.measures.wording import NEAR, NEAR_NATS, told_apart
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Heads
 
 OUTPUT, INPUT = Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT
 MORE = ("The cat is hungry because it has not eaten.", "She has never seen the old house.", "He does not speak French.")
@@ -238,7 +238,7 @@ def test_heads_that_change_a_translation_or_are_missed_do_so_by_hand():
         assert max(numbers.values()) == numbers[right_of(answer)] == pytest.approx(max(losses), abs=1e-3)
         assert right_of(answer) == answer.names["off"].address and f"encoder.{key_of(answer.names)}" in numbers
     for run, answer in decided("most_missed", *MORE, most=2):
-        heads = [HeadRef.parse(option.name) for option in answer.options]
+        heads = [Heads.parse(option.name) for option in answer.options]
         losses = {head.address: loss_under(run, without_heads((head.kind, head.layer, head.head))) for head in heads}
         second, first = sorted(losses.values())[-2:]
         assert numbers_of(answer) == pytest.approx(losses, abs=1e-3) and first >= max(second + NEAR_NATS - 1e-4, 0.99)

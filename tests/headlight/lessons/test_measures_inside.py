@@ -35,7 +35,7 @@ from transformer.experiments.attention import ToyShape, table, toy_numbers
 from transformer.interpret.score_parts import explain_score
 from transformer.interpret.study import Study
 from transformer.interpret.what_if.intervention import Zero
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head, Heads
 from transformer.model.transformer import Transformer
 
 TOKENS = range(1, 4)
@@ -275,9 +275,9 @@ def test_a_quiet_head_is_one_with_the_smallest_rise():
     for (kind, layer), stages in model_of(run).stages.items():
         for head in range(8):
             without, divided = largest(stages, head, str(kind))
-            rises[HeadRef(kind, layer, head)] = without.mean() - divided.mean()
+            rises[Head(kind, layer, head)] = without.mean() - divided.mean()
     names = answer.names
-    quiet = HeadRef(names["quiet_kind"], names["quiet_layer"], names["quiet_head"])
+    quiet = Head(names["quiet_kind"], names["quiet_layer"], names["quiet_head"])
     assert rises[quiet] == pytest.approx(min(rises.values()), abs=1e-4) and not answer.done
     assert again(run, "quiet_head", head=quiet.address).done
     for address in (f"{quiet.kind}.all.1", f"{quiet.kind}.1.0", f"{quiet.kind}.99.1", "x.1.1", ""):
@@ -312,7 +312,7 @@ def test_the_lead_without_a_head_is_that_of_a_run_without_it():
             return np.log(row[names["key"]] / row[names["against"]])
 
         for name, fall in numbers_of(answer).items():
-            zero = [Zero.of(HeadRef.parse(name))]
+            zero = [Zero.of(Heads.parse(name))]
             under = run.translator.trace(trace.source_text, target=trace.target_ids, interventions=zero)
             assert fall == pytest.approx(lead(trace) - lead(under), abs=1e-3)
         assert right_of(answer) == names["removed"].address

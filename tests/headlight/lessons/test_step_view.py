@@ -132,7 +132,7 @@ def test_what_is_bold_in_an_option_is_a_part_of_its_own_and_plain_elsewhere():
 def test_an_address_may_have_the_head_that_home_shows():
     lesson = replace(LESSON, steps=(Step("attention", "Look.", {"head": "{home_head}", "query": "1"}),))
     for text in ("I love my teacher.", "The cat is hungry because it has not eaten."):
-        layer, head = results.default_head(run(text).request, "cross")
+        layer, head = results.default_head(run(text).request, "cross").index
         step = pose(lesson, 0, run(text))
         assert step.address() == {"head": f"cross.{layer + 1}.{head + 1}", "query": "1"} and not unknown_names(step)
 

@@ -10,7 +10,7 @@ from headlight.app.facts import STEPS
 from headlight.app.selection import Selection
 from headlight.views.attention.long_explorer import LongExplorer, long_words
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 MOST_SENT = 12_000_000  # bytes of a page
 MOST_READ = 100 * 512  # tokens that the first layer of a stack reads for a page: 100 passes of such a text
@@ -90,7 +90,7 @@ def test_a_view_of_a_long_text_names_its_limit_and_sends_and_reads_little(addres
 def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     assert "more than the 5,000,000" in long_words(trace)
     long = LongExplorer(trace)
-    facts, arrays = unpack_facts(long.blob(Selection((HeadRef("cross", 1, 2),))))
+    facts, arrays = unpack_facts(long.blob(Selection((Head("cross", 1, 2),))))
     maps, small = trace.cross, arrays["cross"]
     block = -(-max(maps.shape[2:]) // 64)
     row, column = small.shape[2] - 1, 3
@@ -99,7 +99,7 @@ def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     assert small[2, 5, row, column] == round(float(square.max()) * STEPS)
     np.testing.assert_allclose(arrays["mean"] / STEPS, maps[1, 2], atol=0.5001 / STEPS)
 
-    both, arrays = unpack_facts(long.blob(Selection((HeadRef("encoder", 0, 0), HeadRef("encoder", 2, 7)))))
+    both, arrays = unpack_facts(long.blob(Selection((Head("encoder", 0, 0), Head("encoder", 2, 7)))))
     mean = (trace.encoder[0, 0] + trace.encoder[2, 7]) / 2
     np.testing.assert_allclose(arrays["mean"] / STEPS, mean, atol=0.51 / STEPS)
     assert both["chosen"] != facts["chosen"] and both["id"] == facts["id"]

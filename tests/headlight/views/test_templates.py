@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, check_headline
 
 from headlight.app.finding import Templates, TokenAt, short
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 VIEWS = {
     f"{path.parent.name}/{name}": Templates(view.get("headlines", {}), view.get("texts"))
@@ -34,7 +34,7 @@ def values_of(name: str, spec: str) -> list:
     """Return values that a field may have by its format, the extreme ones among them."""
     kind = spec.partition(" ")[0]
     if kind in ("head", "kind_head"):
-        return [HeadRef("cross", 0, 0), HeadRef("decoder", 11, 15)]
+        return [Head("cross", 0, 0), Head("decoder", 11, 15)]
     if kind == "token":
         return ["a", TOKEN, "</s>"]
     if spec.endswith(" "):  # between the items of a tuple

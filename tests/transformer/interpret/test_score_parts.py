@@ -13,7 +13,7 @@ from support.traces import CHECKPOINTS, loaded
 from transformer.interpret.score_parts import EMBEDDING, StreamPart, explain_score
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.score_without import score_without
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 SENTENCE = "The cat is hungry because it has not eaten."
@@ -74,7 +74,7 @@ def test_the_pass_of_another_trace_is_not_explained(example):
 def test_an_opened_group_has_its_heads_one_by_one(example):
     parts, group = explain_score(*example, "cross", 2, 3, query=3, key=2), StreamPart("encoder", 0)
     whole, opened = parts.grouped(), parts.grouped(group)
-    heads = [at for at, part in enumerate(opened.key_parts) if part.head_ref is not None]
+    heads = [at for at, part in enumerate(opened.key_parts) if part.source_head is not None]
     assert [opened.key_parts[at].head for at in heads] == list(range(8))
     expected = whole.products[:, whole.key_parts.index(group)]
     np.testing.assert_allclose(opened.products[:, heads].sum(axis=1), expected, atol=1e-9)
@@ -92,10 +92,10 @@ def test_unknown_heads_and_positions_are_refused(example, cell):
 @pytest.mark.parametrize(
     ("kind", "layer", "removed", "against"),
     [
-        ("cross", 0, HeadRef(AttentionKind.DECODER, 0, 3), None),
-        ("cross", 0, HeadRef(AttentionKind.ENCODER, 2, 1), 0),
-        ("encoder", 1, HeadRef(AttentionKind.ENCODER, 0, 5), None),
-        ("decoder", 1, HeadRef(AttentionKind.CROSS, 0, 2), 0),
+        ("cross", 0, Head(AttentionKind.DECODER, 0, 3), None),
+        ("cross", 0, Head(AttentionKind.ENCODER, 2, 1), 0),
+        ("encoder", 1, Head(AttentionKind.ENCODER, 0, 5), None),
+        ("decoder", 1, Head(AttentionKind.CROSS, 0, 2), 0),
     ],
 )
 def test_the_run_without_a_head_is_that_of_a_model_without_it(example, kind, layer, removed, against):

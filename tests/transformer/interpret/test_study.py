@@ -18,10 +18,10 @@ from transformer.interpret.score_parts import explain_score
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
 from transformer.interpret.what_if.running import apply_interventions
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 TEXT = "The cat is hungry because it has not eaten."
-HEAD = HeadRef("cross", 1, 3)
+HEAD = Head("cross", 1, 3)
 
 
 @pytest.fixture

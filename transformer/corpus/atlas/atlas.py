@@ -18,7 +18,7 @@ from ...data.frames import Columns, frame_of
 from ...files import write_atomically
 from ...interpret.head_patterns import Pattern
 from ...interpret.trace import Labels, row_and_column_labels
-from ...model.head_ref import HeadRef
+from ...model.heads import Head
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ...untrusted import MEGABYTE
@@ -190,7 +190,7 @@ class Atlas:
             sizes = [len(rows) * len(columns) for rows, _, columns in (each.labels(kind) for each in self.sentences)]
             for at, entries in enumerate(layers):
                 for number, entry in enumerate(entries):
-                    name = HeadRef(kind, at, number).address
+                    name = Head(kind, at, number).address
                     if (entry.kind, entry.layer, entry.head) != (kind, at, number):
                         raise ValueError(f"another head stands in place of {name}")
                     if message := self._fault(entry, sizes):

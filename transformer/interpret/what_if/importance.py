@@ -22,7 +22,7 @@ from ...data.sums import add_up
 from ...data.tokenizer import TextTokenizer
 from ...decoding.sampling import forbid_specials, most_probable
 from ...model.attention import causal_mask
-from ...model.head_ref import HeadRef
+from ...model.heads import Head
 from ...model.names import AttentionKind, Stack
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
@@ -76,22 +76,22 @@ class HeadImportance:
         axes = ("layer", "head", "step")[: self.encoder.ndim]
         return frame_of("kind", {kind: cell_columns(axes, loss=self.of(kind)) for kind in AttentionKind})
 
-    def ranked(self) -> list[tuple[HeadRef, float]]:
+    def ranked(self) -> list[tuple[Head, float]]:
         """Return every head with its total loss, the largest first."""
         losses = ((kind, *each) for kind in AttentionKind for each in np.ndenumerate(self.total(kind)))
-        return sorted(((HeadRef(kind, *head), float(loss)) for kind, head, loss in losses), key=lambda each: -each[1])
+        return sorted(((Head(kind, *head), float(loss)) for kind, head, loss in losses), key=lambda each: -each[1])
 
-    def default_head(self) -> HeadRef:
+    def default_head(self) -> Head:
         """Return the head of the greatest loss: of those that turn the translation, and else of all."""
         ranked = [head for head, _ in self.ranked()]
         turning = (head for head in ranked if self.turned and self.turned[head.kind][head.layer, head.head])
         return next(turning, ranked[0])
 
 
-def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[HeadRef]:
+def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Head]:
     """List the heads of some kinds of attention, layer by layer."""
     return [
-        HeadRef(kind, layer, head)
+        Head(kind, layer, head)
         for kind in kinds
         for layer, head in product(range(len(getattr(model, kind.stack))), range(model.config.num_heads))
     ]
@@ -110,7 +110,7 @@ class HeadLosses:
     turned [heads], log_probabilities [target].
     """
 
-    heads: Sequence[HeadRef]
+    heads: Sequence[Head]
     losses: np.ndarray
     turned: np.ndarray
     log_probabilities: np.ndarray
@@ -121,7 +121,7 @@ def head_losses(
     model: Transformer,
     source: Ids,
     target: Ids,
-    heads: Sequence[HeadRef],
+    heads: Sequence[Head],
     ablate: Ablate = Zero,
     means: Means | None = None,
 ) -> HeadLosses:
@@ -132,7 +132,7 @@ def head_losses(
     """
     if model.training:
         raise ValueError("head importance expects a model in eval mode, got one in training mode")
-    by_layer = sorted(heads, key=lambda head: head.layer or 0)
+    by_layer = sorted(heads, key=lambda head: head.layer)
     of_encoder = [head for head in by_layer if head.kind == AttentionKind.ENCODER]
     of_decoder = [head for head in by_layer if head.kind != AttentionKind.ENCODER]
     copies = [*of_encoder, *of_decoder]
@@ -177,7 +177,7 @@ def joined(model: Transformer, parts: Sequence[HeadLosses]) -> HeadImportance:
     return HeadImportance(**_by_kind(model, losses), log_probabilities=parts[0].log_probabilities, turned=turned)
 
 
-def _with_copies(x: Tensor, heads: Iterable[HeadRef], layer: int) -> Tensor:
+def _with_copies(x: Tensor, heads: Iterable[Head], layer: int) -> Tensor:
     """Put the unchanged sentence, a batch's first, once behind it for each of the heads in this layer."""
     return torch.cat([x, x[:1].expand(sum(head.layer == layer for head in heads), -1, -1)])
 
@@ -230,7 +230,7 @@ class ImportanceSums:
     squared_tokens: over the sentences the square of their tokens.
     """
 
-    heads: tuple[HeadRef, ...]
+    heads: tuple[Head, ...]
     sums: np.ndarray
     tokens: int
     squared_tokens: int
@@ -268,7 +268,7 @@ class ImportanceSums:
         tables = {}
         for kind in AttentionKind:
             rows = [row for row, head in enumerate(self.heads) if head.kind == kind]
-            tables[kind] = read_only(values[rows].reshape(1 + (self.heads[rows[-1]].layer or 0), -1))
+            tables[kind] = read_only(values[rows].reshape(1 + self.heads[rows[-1]].layer, -1))
         return tables
 
     def importance(self) -> HeadImportance:

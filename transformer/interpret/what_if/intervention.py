@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InterventionError
-from ...model.head_ref import HeadRef
+from ...model.heads import Heads
 from ...model.names import HEADS, UNITS, AttentionKind, Part
 
 
@@ -79,7 +79,7 @@ class Intervention:
             raise InterventionError(f"{self.name} of {self.kind} has no head: only attention has heads.")
 
     @classmethod
-    def of(cls, heads: HeadRef, **options: Any) -> Self:
+    def of(cls, heads: Heads, **options: Any) -> Self:
         """Return the change of these heads; options: rows, and further fields of the class."""
         return cls(heads.kind, heads.layer, heads.head, **options)
 
@@ -89,9 +89,9 @@ class Intervention:
         return Part(self.kind)
 
     @property
-    def heads(self) -> HeadRef:
+    def heads(self) -> Heads:
         """Return the changed heads; raises ValueError for another part."""
-        return HeadRef(AttentionKind(self.kind), self.layer, self.head)
+        return Heads.of(self.kind, self.layer, self.head)
 
     @property
     def rewrites(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import read_only
 from ...data.frames import cell_columns, frame_of
-from ...model.head_ref import HeadRef
+from ...model.heads import Head
 from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
 from ..activations import Activations
@@ -66,12 +66,12 @@ class LogitAttribution:
             "biases": self.biases,
         }
 
-    def largest_head(self) -> tuple[HeadRef, float]:
+    def largest_head(self) -> tuple[Head, float]:
         """Return the head that adds the most, and how much."""
         kinds = {AttentionKind.DECODER: self.decoder, AttentionKind.CROSS: self.cross}
         kind, parts = max(kinds.items(), key=lambda each: each[1].max())
         layer, head = np.unravel_index(parts.argmax(), parts.shape)
-        return HeadRef(kind, int(layer), int(head)), float(parts.max())
+        return Head(kind, int(layer), int(head)), float(parts.max())
 
 
 def attribution_of(

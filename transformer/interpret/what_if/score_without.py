@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ...arrays import to_array
-from ...model.head_ref import HeadRef
+from ...model.heads import Head
 from ..activations import Request, record, scores_of
 from ..score_parts import ScoreParts
 from ..trace import Trace
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...translator import Translator
 
 
-def score_without(translator: "Translator", trace: Trace, parts: ScoreParts, removed: HeadRef) -> float:
+def score_without(translator: "Translator", trace: Trace, parts: ScoreParts, removed: Head) -> float:
     """Run the pass of a trace with a head's output zero at the score's query and keys; return the score of that run.
 
     `ScoreParts.without` predicts this score. The two differ where a LayerNorm gets a new standard deviation, or where
@@ -27,7 +27,7 @@ def score_without(translator: "Translator", trace: Trace, parts: ScoreParts, rem
     if removed.kind.stack == head.kind.key_stack:
         rows.update(keys)
     zeros = [Zero.of(removed, rows=Rows(row, row)) for row in sorted(rows)]
-    core = f"{head.kind.block_name(head.layer or 0)}.core"
+    core = f"{head.kind.block_name(head.layer)}.core"
     with apply_interventions(model, zeros):
         seen = record(model, [trace.source_ids], [trace.decoder_input_ids], Request(keep=(core,), logits_to_keep=1))
     scores = to_array(scores_of(seen.call(core))[0, head.head])[parts.query]

@@ -12,7 +12,6 @@ from headlight.views.attention.explorer_content import KINDS, describe_sinks, ex
 from transformer.corpus.head_roles import find_roles, plainest_head
 from transformer.interpret.head_patterns import measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
-from transformer.model.head_ref import HeadRef
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
@@ -57,7 +56,7 @@ def test_patterns_and_roles_are_sent_head_by_head(shipped, checkpoints, trace):
 
 def test_without_an_address_the_explorer_begins_with_the_plainest_head(checkpoints, shipped, trace):
     app, roles = open_page(PAGE), find_roles(checkpoints / "en-de", shipped.model)
-    head = HeadRef("cross", *plainest_head(trace, "cross", roles)).address
+    head = plainest_head(trace, "cross", roles).address
     assert payload(app) == START | {"head": head}
     assert not app.query_params, "it is the default"
     facts, maps = unpack_facts(components(app)[1].proto.bytes)

@@ -21,7 +21,7 @@ from transformer.corpus.atlas.atlas import Atlas, Role, find_atlas
 from transformer.corpus.head_roles import plainest_head, roles_of
 from transformer.interpret.head_patterns import Pattern
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 FOLDER = ROOT / "checkpoints" / "reverse"
 TEXT = "abc xyz"
@@ -67,7 +67,7 @@ def test_every_head_is_in_the_finder_with_what_the_atlas_says(atlas):
 
 
 def test_both_begin_with_the_default_head_and_show_the_one_of_the_address(atlas, trace):
-    default = HeadRef("cross", *plainest_head(trace, "cross", roles_of(atlas)))
+    default = plainest_head(trace, "cross", roles_of(atlas))
     assert payload(atlas_page())["chosen"]["head"] == default.address
     assert payload(head_view())["name"] == f"cross-attention layer {default.layer + 1}, head {default.head + 1}"
     chosen = payload(atlas_page(x="entropy", head="encoder.2.3"))["chosen"]
@@ -138,7 +138,7 @@ def test_summaries_have_the_numbers_of_the_atlas_with_their_errors(atlas, trace)
         role = atlas.head(head.kind, head.layer, head.head).roles[summary.pattern]
         assert summary.share == role.rows / role.eligible
         assert f"{role.rows:,} of {role.eligible:,} rows" in summary.role.more
-    head = HeadRef("cross", 0, 0)
+    head = Head("cross", 0, 0)
     facts = head_payload(head, summaries[head].role, trace, atlas, (0.25, 0.03), ("gold", 40))["facts"]
     importance = with_error(*atlas.head("cross", 0, 0).importance)
     assert [fact["value"] for fact in facts[:2]] == [importance, "0.25 ± 0.03"]

@@ -11,7 +11,7 @@ from support.traces import replayed
 from headlight.views.research import why_content as content
 from transformer.interpret.score_parts import BIASES, explain_score
 from transformer.interpret.trace import keys_of
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 PAGE, VIEW = "pages/research.py", {"research": "why this cell"}
@@ -36,7 +36,7 @@ def test_it_begins_with_the_row_of_the_greatest_weight_on_a_word_that_has_a_choi
     maps, words = trace.attention(kind), [at for at, token in enumerate(keys_of(trace, kind)) if word(token)]
     for layer, head in np.ndindex(maps.shape[:2]):
         best = maps[layer, head][:, words].max(axis=1)[int(kind == "decoder") :]
-        query = content.default_query(trace, HeadRef(kind, layer, head))
+        query = content.default_query(trace, Head(kind, layer, head))
         assert query - int(kind == "decoder") == best.argmax()
 
 
@@ -79,7 +79,7 @@ def test_a_pair_is_a_difference_of_numbered_tokens_and_leads_to_the_heads_own_ro
     """Of made products: the largest is of the query's last head and the key's first one."""
     trace = replayed(shipped, "The cat saw the cat.")
     parts = explained(shipped, trace, query=3, key=1, against=4)
-    heads = [[at for at, part in enumerate(side) if part.head_ref] for side in (parts.query_parts, parts.key_parts)]
+    heads = [[at for at, part in enumerate(side) if part.source_head] for side in (parts.query_parts, parts.key_parts)]
     products = np.zeros_like(parts.products)
     products[heads[0][-1], heads[1][0]] = -7
     pair, *others = content.largest_pairs(trace, replace(parts, products=products))
@@ -96,7 +96,7 @@ def test_the_list_of_writers_begins_with_the_part_that_the_score_needs_most(ship
     parts = explained(shipped, trace)
     effects = [abs(parts.total - parts.without(content.part_of(head))) for head in content.writers(parts)]
     assert effects == sorted(effects, reverse=True)
-    assert HeadRef(AttentionKind.CROSS, 2, 0) not in content.writers(parts), "it writes after the score"
+    assert Head(AttentionKind.CROSS, 2, 0) not in content.writers(parts), "it writes after the score"
 
 
 def test_a_cell_without_an_address_is_the_rows_largest_beside_the_runner_up(shipped, trace):

@@ -17,11 +17,11 @@ from headlight.views.what_if.rewriting import (
     weights_in,
 )
 from transformer.interpret.what_if.intervention import parse
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 
 def chosen(action, scope=SCOPES[2], concerned=CONCERNED[2], kind="cross", weights=None):
-    return interventions_of(action, heads_of(scope, HeadRef(kind, 2, 5)), rows_of(concerned, 2), 1, weights)
+    return interventions_of(action, heads_of(scope, Head(kind, 2, 5)), rows_of(concerned, 2), 1, weights)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_bars_have_the_rows_weights_of_both_runs_and_no_masked_key(kind):
         for change in ((), chosen(Action.FORBID, kind=kind))
     )
     keys = len(trace.source_tokens) if kind == "cross" else 3
-    payload = bars_payload(HeadRef(kind, 2, 5), 2, 1, trace, forced)
+    payload = bars_payload(Head(kind, 2, 5), 2, 1, trace, forced)
     assert len(payload["tokens"]) == len(payload["before"]) == len(payload["after"]) == keys and payload["key"] == 1
     before = trace.attention(kind)[2, 5, 2, :keys].astype(np.float64)
     np.testing.assert_allclose(payload["before"], before, atol=6e-5)

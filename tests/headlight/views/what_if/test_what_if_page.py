@@ -12,7 +12,7 @@ from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.study import Study
 from transformer.interpret.what_if.importance import HeadImportance
-from transformer.model.head_ref import HeadRef
+from transformer.model.heads import Head
 
 PAGE = "pages/what_if.py"
 TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
@@ -30,8 +30,8 @@ def importance(turned=()):
 
 
 def test_it_begins_with_the_head_that_turns_the_translation_else_with_the_greatest_loss():
-    assert importance().default_head() == HeadRef("cross", 0, 1)
-    assert importance([("encoder", 0, 0), ("encoder", 1, 2)]).default_head() == HeadRef("encoder", 1, 2)
+    assert importance().default_head() == Head("cross", 0, 1)
+    assert importance([("encoder", 0, 0), ("encoder", 1, 2)]).default_head() == Head("encoder", 1, 2)
 
 
 def test_each_head_is_sent_with_the_loss_of_each_token():

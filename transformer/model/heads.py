@@ -1,9 +1,9 @@
-"""Reference to an attention head, in code and in addresses."""
+"""One attention head and sets of heads, in code and in addresses."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Optional
 
 from .names import AttentionKind
 
@@ -12,12 +12,12 @@ _TEXT = re.compile(rf"({'|'.join(AttentionKind)})\.([1-9]\d{{0,3}}|{EVERY})\.([1
 
 
 @dataclass(frozen=True)
-class HeadRef:
-    """Attention head; a layer or a head None stands for every one. Both count from 0."""
+class Heads:
+    """Heads of one kind of attention: layer and head count from 0, None stands for every one. A `Head` is one alone."""
 
     kind: AttentionKind
-    layer: int | None = None
-    head: int | None = None
+    layer: int | None
+    head: int | None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", AttentionKind(self.kind))
@@ -32,16 +32,23 @@ class HeadRef:
         return f"{self.kind}.{layer}.{head}"
 
     @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """Return the head of an address, None for any other text."""
+    def of(cls, kind: AttentionKind | str, layer: int | None, head: int | None) -> "Heads":
+        """Return heads of a kind, a `Head` where there is a number of both."""
+        if layer is None or head is None:
+            return Heads(AttentionKind(kind), layer, head)
+        return Head(AttentionKind(kind), layer, head)
+
+    @classmethod
+    def parse(cls, text: str) -> Optional["Heads"]:
+        """Return the heads of an address, a `Head` where it names one; None for any other text."""
         match = _TEXT.fullmatch(text)
         if match is None:
             return None
         layer, head = (None if number == EVERY else int(number) - 1 for number in match.groups()[1:])
-        return cls(AttentionKind(match[1]), layer, head)
+        return cls.of(match[1], layer, head)
 
     def fits(self, shapes: Mapping[Any, tuple[int, ...]]) -> bool:
-        """Return whether a model has this head. shapes: layers and heads of each kind."""
+        """Return whether a model has such heads. shapes: layers and heads of each kind."""
         shape = shapes.get(self.kind, (0, 0))
         return all((number or 0) < count for number, count in zip((self.layer, self.head), shape, strict=True))
 
@@ -50,13 +57,25 @@ class HeadRef:
         return self.kind == kind and self.layer in (None, layer) and (head is None or self.head in (None, head))
 
 
-def parse_heads(text: str, shapes: Mapping[Any, tuple[int, ...]]) -> tuple[HeadRef, ...]:
+@dataclass(frozen=True)
+class Head(Heads):
+    """One attention head; layer and head count from 0."""
+
+    layer: int
+    head: int
+
+    @property
+    def index(self) -> tuple[int, int]:
+        """Return layer and head, the index in an array [layers, heads, ...]."""
+        return self.layer, self.head
+
+
+def parse_heads(text: str, shapes: Mapping[Any, tuple[int, ...]]) -> tuple[Head, ...]:
     """Return the single heads of an address, "cross.3.4-encoder.1.2", that a model has, each once."""
-    parsed = map(HeadRef.parse, text.split("-"))
-    single = (each for each in parsed if each and each.layer is not None and each.head is not None)
-    return tuple(dict.fromkeys(each for each in single if each.fits(shapes)))
+    parsed = map(Heads.parse, text.split("-"))
+    return tuple(dict.fromkeys(each for each in parsed if isinstance(each, Head) and each.fits(shapes)))
 
 
-def heads_address(heads: Sequence[HeadRef]) -> str:
+def heads_address(heads: Sequence[Heads]) -> str:
     """Return heads as an address has them: "cross.3.4-encoder.1.2"."""
     return "-".join(each.address for each in heads)
