@@ -59,7 +59,8 @@ PARAMETERS = {
     "opened": Parameter("why this cell: the layer whose heads are drawn one by one, such as encoder.2 from 1", ""),
     "removed": Parameter("why this cell: the head whose part is removed, such as cross.2.4 from 1", ""),
     # Inside attention.
-    "inside": Parameter("view", "step by step"),
+    "inside": Parameter("view", "the whole pass"),
+    "moment": Parameter("the whole pass: the station at which it stands, from 1", ""),
     "at_dimension": Parameter("chosen dimension, from 1"),
     "at_step": Parameter("chosen step by its name, or all"),
     "toy_batch": Parameter("small example: sentences in the batch", "2"),
@@ -75,8 +76,6 @@ PARAMETERS = {
     "toy_flipped": Parameter("small example: a digit for each cell of the mask, 1 where it was clicked", ""),
     "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
     "second": Parameter("masks: second sentence of the batch", "Tom lives in Boston with his three sisters."),
-    # Architecture: a view of Inside.
-    "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
     "side": Parameter("source or target", "source"),
     "token": Parameter("chosen token, from 1"),
     "unit_layer": Parameter("feed-forward: layer, from 1", "1"),

@@ -1,0 +1,47 @@
+"""The whole pass as one moving picture, from the words of the sentence to the words of its translation."""
+
+import streamlit as st
+
+from headlight.app import results, url_state
+from headlight.app.results import TranslationRequest
+from headlight.app.widgets import show_warnings
+from headlight.components.show import whole_pass
+from transformer.interpret.parameters import blocks_of
+
+from .whole_pass_content import pass_facts
+
+# In the session: the page that a click leads to, and its address; the moment that the component was given, and the one
+# that it has reported since.
+_GOING, _MOMENT = "whole_pass_going", "whole_pass_moment"
+
+
+def show(request: TranslationRequest) -> None:
+    """Show the moving picture of the request's sentence; open the page that a click on it led to. Raises UserError."""
+    if going := st.session_state.pop(_GOING, None):
+        page, query = going
+        st.switch_page(f"pages/{page}.py", query_params=query)
+    model = results.translator(request.checkpoint).model
+    show_warnings(request)
+    facts = pass_facts(
+        results.trace(request), results.residual_stream(request), model.config, blocks_of(model), _moment_to_give()
+    )
+    whole_pass(facts, "whole_pass", _remember, _go)
+
+
+def _moment_to_give() -> str:
+    """Return the moment of the address; while it is the browser's own, the last one, so that nothing is sent anew."""
+    moment = url_state.read("moment")
+    given, known = st.session_state.get(_MOMENT, ("", ""))
+    given = given if moment == known else moment
+    st.session_state[_MOMENT] = given, moment
+    return given
+
+
+def _remember(moment: str) -> None:
+    url_state.write("moment", moment)
+    given, _ = st.session_state.get(_MOMENT, ("", ""))
+    st.session_state[_MOMENT] = given, moment
+
+
+def _go(page: str, query: dict[str, str]) -> None:
+    st.session_state[_GOING] = page, query
