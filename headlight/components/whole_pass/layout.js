@@ -2,6 +2,8 @@
 //
 // `flow` runs from the words to the translation, `across` from token to token; ranges are [from, until] in pixels.
 
+import { chipText, isSpecial } from "../lib/tokens.js";
+
 const TALL_BELOW = 640; // pixels of width
 const EDGE = 8, FOOT = 10, STRIP = 34, TALL_STRIP = 26, GAP = 7;
 const HEADINGS = { wide: 62, tall: 62 }; // pixels across for names of columns and heads
@@ -38,9 +40,10 @@ export function layOut(story, { width, height, measure = estimate }) {
   const start = (count) => head + (room - (count - 1) * pitch) / 2;
   const slot = { source: start(story.source.length), target: start(story.fed.length) };
   return {
-    ...zones, width, height, measure, tall, folded, pitch, letters, thick, head, bars: barsOf(zones, { tall, along, over, look }),
+    ...zones, width, height, measure, tall, folded, pitch, letters, thick, head,
+    bars: barsOf(zones, { tall, along, over, look }),
     across: [head - 4, over - 2], slot: (side, token) => slot[side] + token * pitch,
-    at: (flow, across) => (tall ? [across, flow] : [flow, across]), isShort: (along - 2 * EDGE) < 10 * strip,
+    at: (flow, across) => (tall ? [across, flow] : [flow, across]),
   };
 }
 
@@ -83,4 +86,41 @@ export function headSquares(layout, lines, count) {
     const [x, y] = tall ? [4 + place, lines[0] + 34 + row * step] : [lines[0] + place, head - 22 + row * step];
     return { x, y, wide: side, high: side };
   });
+}
+
+// The places of tokens as a sentence in the middle of the canvas, its first line at a share of the height:
+// { x, y, size, most } of each. A line breaks between words alone.
+export function sentenceLines(tokens, { width, height, measure }, share, bold = false) {
+  const words = [], placed = [];
+  tokens.forEach((token, at) => {
+    if (!at || token.startsWith("▁") || isSpecial(token)) words.push([at]);
+    else words.at(-1).push(at);
+  });
+  const linesAt = (size) => {
+    const lines = [[]];
+    let used = 0;
+    for (const word of words) {
+      const wide = word.map((at) => measure(chipText(tokens[at]), size, bold ? 600 : 400));
+      if (used && used + wide.reduce((sum, each) => sum + each) > width - 32) {
+        lines.push([]);
+        used = 0;
+      }
+      word.forEach((at, part) => {
+        lines.at(-1).push({ at, x: used, wide: wide[part] });
+        used += wide[part];
+      });
+      used += 0.27 * size;
+    }
+    return lines;
+  };
+  let size = 26;
+  while (size > 8 && linesAt(size).length * size * 1.35 > 0.2 * height) size -= 1;
+  linesAt(size).forEach((line, row) => {
+    const { x: end, wide } = line.at(-1), left = Math.max(16, (width - end - wide) / 2);
+    for (const word of line) {
+      const x = left + word.x, most = Math.min(1.3 * word.wide, width - 4 - x);
+      placed[word.at] = { x, y: share * height + row * size * 1.35, size, most };
+    }
+  });
+  return placed;
 }

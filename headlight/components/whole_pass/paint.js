@@ -15,7 +15,9 @@ const FAINT = 0.72;
 export function paint(pen, shapes, { family }) {
   const theme = pen.onDark ? "dark" : "light";
   const own = { ...COLOURS[theme], grey: GREY, ink: INKS[theme], faint: INKS[theme], paper: PAGES[theme] };
-  for (const each of shapes) DRAW[each.kind](pen, each, (share = 1) => asText([...own[each.colour], share]), { family, own });
+  for (const each of shapes) {
+    DRAW[each.kind](pen, each, (share) => asText([...own[each.colour], share]), { family, paper: own.paper });
+  }
 }
 
 const DRAW = { cells, line, box, text };
@@ -23,8 +25,9 @@ const DRAW = { cells, line, box, text };
 const strips = new WeakMap(); // of the numbers of a vector: its cells as an image, by theme
 
 function cells(pen, { x, y, wide, high, values, limit, upright, alpha }) {
-  const share = (at) => Math.max(-1, Math.min(1, values[at] / limit)), [rows, columns] = upright ? [values.length, 1] : [1, values.length];
-  const data = { rows, columns, signed: true, share: (row, column) => share(row + column) };
+  const [rows, columns] = upright ? [values.length, 1] : [1, values.length];
+  const share = (row, column) => Math.max(-1, Math.min(1, values[row + column] / limit));
+  const data = { rows, columns, signed: true, share };
   pen.globalAlpha = alpha;
   if (pen.isForFile) paintCells(pen, data, { x, y, wide, high });
   else pen.drawImage(imageOf(pen, data, values, upright), x, y, wide, high);
@@ -64,12 +67,13 @@ function box(pen, { x, y, wide, high, fill, stroke, round, alpha }, colour) {
   if (stroke) isRound ? pen.stroke() : pen.strokeRect(x, y, wide, high);
 }
 
-function text(pen, { x, y, text: words, size, align, most, bold, turned, alpha, colour: name, halo }, colour, { family, own }) {
+function text(pen, shape, colour, { family, paper }) {
+  const { x, y, text: words, size, align, most, bold, turned, alpha, halo } = shape;
   pen.font = `${bold ? "600 " : ""}${size}px ${family}`;
-  pen.fillStyle = colour(alpha * (name === "faint" ? FAINT : 1));
+  pen.fillStyle = colour(alpha * (shape.colour === "faint" ? FAINT : 1));
   pen.textAlign = align;
   if (halo) {
-    pen.strokeStyle = asText([...own.paper, 0.85 * alpha]);
+    pen.strokeStyle = asText([...paper, 0.85 * alpha]);
     pen.lineWidth = 3;
   }
   pen.save();

@@ -1,272 +1,160 @@
 // The whole pass as a moving picture: one clock, one canvas, and over it a button for each part of the model.
 
-import { button, isDark, isShortcut, prepare } from "../lib/canvas.js";
+import { offerDownload } from "../export/menu.js";
+import { widthOf } from "../export/pictures.js";
+import { button, isDark, prepare } from "../lib/canvas.js";
 import { unpackFacts } from "../lib/facts.js";
 import { isStill } from "../lib/motion.js";
 import { Component, mounted } from "../lib/mount.js";
 import { heightBelow, invite } from "../lib/screen.js";
 import { inWords, spoken } from "../lib/tokens.js";
-import { offerDownload } from "../export/menu.js";
-import { widthOf } from "../export/pictures.js";
+import { Clock } from "./clock.js";
+import { recordFilm } from "./film.js";
 import { paint } from "./paint.js";
 import { figureOf } from "./picture.js";
-import { recordFilm } from "./film.js";
 import { scene } from "./scene.js";
-import { SECONDS, stationAt, stepAt, storyOf } from "./story.js";
-import { chapterOf, chapterSentence, pageOf, partText, sentenceAt, stationName } from "./words.js";
+import { stepAt, storyOf } from "./story.js";
+import { INVITATION, chapterSentence, pageOf, partText, sentenceAt, stationName } from "./words.js";
 
-const BELOW = 168, LEAST_HIGH = 380, MOST_HIGH = 640; // pixels of what stands below the canvas, and of the canvas
+const BELOW = 164, LEAST_HIGH = 380, MOST_HIGH = 640; // pixels of what stands below the canvas, and of the canvas
 const PHONE = 640, PHONE_HIGH = 560;
-const SECONDS_PER_STILL = 2.5; // where less motion is preferred
-const INVITATION = "Point at a part for its name and numbers. Click on it for the page that explains it. ← → go from station to station.";
+const MILLISECONDS_PER_STILL = 2500; // where less motion is preferred
 
 class WholePass extends Component {
   constructor(root) {
     super(root);
-    for (const name of ["stage", "parts", "sentence", "slider", "place", "chapters", "readout", "film", "play"]) {
-      this[name] = this.find(`.${name}`);
-    }
+    for (const name of ["stage", "parts", "film", "readout"]) this[name] = this.find(`.${name}`);
     this.canvas = this.find("canvas");
-    this.time = 0;
     this.chosen = {};
-    this.controls();
-    this.listen(this.stage, "pointermove", (event) => this.point(event));
-    this.listen(this.stage, "pointerleave", () => this.choose({}));
-    this.find(".more_controls").append(offerDownload("this moment", () => figureOf(this.story, this.time, this.size())));
-    this.whenResized(this.find(".whole_pass"), () => this.width !== this.stage.clientWidth && this.fit());
-    this.listen(window, "resize", () => this.fit());
-    this.ends.push(() => cancelAnimationFrame(this.frame));
-  }
-
-  controls() {
-    const act = (selector, label, go) => {
-      this.find(selector).setAttribute("aria-label", label);
-      this.find(selector).onclick = go;
-    };
-    act(".first", "To the beginning", () => this.goTo(0));
-    act(".back", "One station back", () => this.stepBy(-1));
-    act(".forward", "One station on", () => this.stepBy(1));
-    act(".last", "To the end", () => this.goTo(this.story.stations.length - 1));
-    this.play.onclick = () => (this.frame ? this.pause() : this.start());
-    Object.assign(this.slider, { min: 0, max: SECONDS, step: 0.01 });
-    this.slider.setAttribute("aria-label", "Time");
-    this.slider.oninput = () => this.seek(Number(this.slider.value));
-    this.find(".whole_pass").onkeydown = (event) => this.key(event);
-    this.film.onclick = () => this.saveFilm();
-  }
-
-  // Facts as bytes: see story.js. `moment` is the number of a station, from 1.
-  receive(data) {
-    const facts = data instanceof Uint8Array ? unpackFacts(data) : data, id = facts.sourceText + facts.targetText;
-    const isOther = id !== this.id;
-    if (isOther) this.take(storyOf(facts), id);
-    const { moment = "" } = facts, isNews = this.echo.isNews(moment);
-    if (isNews && /^[1-9]\d{0,3}$/.test(moment)) this.goTo(Number(moment) - 1);
-    else if (isOther) {
-      this.time = isStill() ? this.story.stations[0].still : 0;
-      this.fit();
-      if (!isStill()) this.start();
-    }
-  }
-
-  take(story, id) {
-    this.pause();
-    Object.assign(this, { story, id, chosen: {}, shownParts: "" });
-    const firsts = story.stations.filter((station, at) => !at || chapterOf(station) !== chapterOf(story.stations[at - 1]));
-    this.chapters.replaceChildren(...firsts.map((station) => {
-      return button(chapterOf(station), () => this.goTo(story.stations.indexOf(station)));
-    }));
-  }
-
-  // The clock
-
-  start() {
-    if (this.time >= SECONDS - 0.01) this.time = 0;
-    let before = null;
-    const tick = (now) => {
-      const speed = Number(this.find("select").value);
-      if (before !== null) this.advance(((now - before) / 1000) * speed);
-      before = now;
-      if (this.frame) this.frame = this.time >= SECONDS ? 0 : requestAnimationFrame(tick);
-      if (!this.frame) this.pause();
-    };
-    this.frame = requestAnimationFrame(tick);
-    this.showPlaying();
-  }
-
-  // Where less motion is preferred, from still to still.
-  advance(seconds) {
-    if (isStill()) {
-      this.waited = (this.waited ?? 0) + seconds;
-      if (this.waited < SECONDS_PER_STILL) return;
-      this.waited = 0;
-      const next = stationAt(this.story, this.time) + 1, { stations } = this.story;
-      this.time = next < stations.length ? stations[next].still : SECONDS;
-    } else this.time = Math.min(SECONDS, this.time + seconds);
-    this.draw();
-  }
-
-  pause() {
-    const wasPlaying = Boolean(this.frame);
-    cancelAnimationFrame(this.frame);
-    this.frame = 0;
-    this.showPlaying();
-    if (wasPlaying) this.draw();
-    if (wasPlaying) this.report();
-  }
-
-  seek(time) {
-    this.pause();
-    this.time = time;
-    this.draw();
-    this.report();
-  }
-
-  goTo(station) {
-    const { stations } = this.story;
-    this.pause();
-    this.time = stations[Math.max(0, Math.min(stations.length - 1, station))].still;
-    this.fit();
-    this.report();
-  }
-
-  // To the still of a neighbour; from within a station first to its own.
-  stepBy(by) {
-    const at = stationAt(this.story, this.time), { still } = this.story.stations[at];
-    const isBefore = by > 0 ? this.time < still - 0.01 : this.time > still + 0.01;
-    this.goTo(isBefore ? at : at + by);
-  }
-
-  report() {
-    this.echo.later(() => {
-      const moment = String(stationAt(this.story, this.time) + 1);
-      if (!this.frame && this.echo.isWorthReporting(moment)) this.setTriggerValue("moment", moment);
+    this.clock = new Clock(this.find, "station", 0, MILLISECONDS_PER_STILL, {
+      draw: () => this.draw(), valueOf: (at) => String(at + 1), send: (value) => this.setTriggerValue("moment", value),
     });
+    this.stage.onpointermove = (event) => this.point(event);
+    this.stage.onpointerleave = () => this.choose({});
+    this.parts.onkeydown = (event) => this.move(event);
+    this.film.onclick = () => this.saveFilm();
+    const figure = () => figureOf(this.story, this.clock.at, this.clock.time, this.size);
+    this.find(".more_controls").append(offerDownload("this moment", figure));
+    this.whenResized(this.stage, () => this.size?.width !== this.stage.clientWidth && this.fit());
+    this.listen(window, "resize", () => this.fit());
+    this.ends.push(() => this.clock.leave());
   }
 
-  key(event) {
-    if (isShortcut(event) || event.target.matches("select, .menu *")) return;
-    if (event.key === "ArrowLeft") this.stepBy(-1);
-    else if (event.key === "ArrowRight") this.stepBy(1);
-    else if (event.key === "Home") this.goTo(0);
-    else if (event.key === "End") this.goTo(Infinity);
-    else if (event.key === " " && !event.target.matches("button")) this.play.click();
-    else return;
-    event.preventDefault();
-  }
-
-  showPlaying() {
-    const playing = Boolean(this.frame);
-    this.find(".play span").textContent = playing ? "Pause" : "Play";
-    this.find(".play path").setAttribute("d", playing ? "M5 4h4v12H5zM11 4h4v12h-4z" : "M6 4v12l9-6z");
-    for (const place of [this.sentence, this.readout]) place.setAttribute("aria-live", playing ? "off" : "polite");
-  }
-
-  // The picture
-
-  size() {
-    const width = this.stage.clientWidth, isPhone = width < PHONE;
-    const high = Math.max(LEAST_HIGH, Math.min(MOST_HIGH, heightBelow(this.stage) - BELOW));
-    return { width, height: isPhone ? PHONE_HIGH : high, measure: widthOf };
+  // Facts: see story.js, or these as bytes. `moment` is the number of a station, from 1.
+  receive(data) {
+    const facts = data instanceof Uint8Array ? unpackFacts(data) : data, { clock } = this, { moment = "" } = facts;
+    const id = JSON.stringify([facts.sourceTokens, facts.targetTokens, facts.width]), isOther = id !== this.id;
+    if (isOther) {
+      Object.assign(this, { id, story: storyOf(facts), chosen: {} });
+      clock.take(this.story);
+    }
+    const isStation = clock.isNews(moment) && /^[1-9]\d{0,3}$/.test(moment);
+    if (isStation) clock.place(Number(moment) - 1);
+    else if (isOther && !isStill()) clock.rewind();
+    this.fit();
+    if (isOther && !isStation && !isStill()) clock.play();
   }
 
   fit() {
-    this.width = this.stage.clientWidth;
-    if (!this.story || !this.width) return;
-    const { width, height } = this.size();
-    this.pen = prepare(this.canvas, width, height);
+    const width = this.stage.clientWidth, high = Math.min(MOST_HIGH, heightBelow(this.stage) - BELOW);
+    if (!this.story || !width) return;
+    this.size = { width, height: width < PHONE ? PHONE_HIGH : Math.max(LEAST_HIGH, high), measure: widthOf };
+    this.pen = prepare(this.canvas, width, this.size.height);
     this.family = getComputedStyle(this.canvas).fontFamily;
-    this.shownSize = this.size();
     this.draw();
   }
 
   draw() {
-    const { pen, story, time, chosen, family, shownSize } = this;
+    const { pen, story, chosen, family, size, clock: { time } } = this;
     if (!pen) return;
-    pen.clearRect(0, 0, shownSize.width, shownSize.height);
-    const { shapes, parts, layout } = scene(story, time, shownSize, chosen);
-    this.layout = layout;
+    pen.clearRect(0, 0, size.width, size.height);
+    const { shapes, parts, layout } = scene(story, time, size, chosen);
+    Object.assign(this, { layout, step: stepAt(story, time) });
     paint(pen, shapes, { family });
     this.showParts(parts);
     this.showWords();
   }
 
   showWords() {
-    const { story, time } = this, at = stationAt(story, time), station = story.stations[at];
-    const words = this.frame && !isStill() ? chapterSentence(story, station, time) : sentenceAt(story, station), name = stationName(story, station);
-    if (words !== this.words) this.sentence.textContent = inWords((this.words = words));
-    this.slider.value = time;
-    if (name !== this.name) {
-      this.name = name;
-      this.place.textContent = inWords(name);
-      this.slider.setAttribute("aria-valuetext", spoken(name));
-      for (const each of this.chapters.children) {
-        if (each.textContent === chapterOf(station)) each.setAttribute("aria-current", "step");
-        else each.removeAttribute("aria-current");
-      }
-      this.find(".back").disabled = this.find(".first").disabled = at === 0;
-      this.find(".forward").disabled = this.find(".last").disabled = at === story.stations.length - 1;
-      this.describe();
-    }
+    const { story, clock: { at, time, timer } } = this, station = story.stations[at], isMoving = timer && !isStill();
+    const words = isMoving ? chapterSentence(story, station, time) : sentenceAt(story, station);
+    if (words !== this.words) this.write({ ".sentence": inWords((this.words = words)) });
+    if (at === this.shownAt && !isMoving === this.stood) return;
+    Object.assign(this, { shownAt: at, stood: !isMoving });
+    const name = stationName(story, station);
+    this.write({ ".place": inWords(name) });
+    this.clock.show(spoken(name));
+    this.describe();
   }
 
   // Buttons over the parts; the same ones as long as there are the same parts.
   showParts(parts) {
-    const shape = JSON.stringify(parts);
+    const shape = JSON.stringify([parts, this.step]), { children } = this.parts;
     if (shape === this.shownParts) return;
     this.shownParts = shape;
-    const buttons = [...this.parts.children];
-    while (buttons.length > parts.length) buttons.pop().remove();
+    while (children.length > parts.length) this.parts.lastChild.remove();
+    while (children.length < parts.length) this.parts.append(this.partButton());
     parts.forEach((part, at) => {
-      const made = buttons[at] ?? this.parts.appendChild(button("", () => this.open(made.part)));
-      if (!buttons[at]) made.onfocus = () => made.matches(":focus-visible") && this.choose({ ...made.part });
-      if (!buttons[at]) made.onblur = () => this.choose({});
-      made.part = part;
-      made.setAttribute("aria-label", spoken(partText(this.story, part, stepAt(this.story, this.time))));
-      Object.assign(made.style, { left: `${part.x}px`, top: `${part.y}px`, width: `${part.wide}px`, height: `${part.high}px` });
+      const { x, y, wide, high } = part, made = children[at];
+      Object.assign(made, { part, ariaLabel: spoken(partText(this.story, part, this.step)) });
+      Object.assign(made.style, { left: `${x}px`, top: `${y}px`, width: `${wide}px`, height: `${high}px` });
     });
   }
 
-  point(event) {
-    const found = event.target.part;
-    if (!found) return this.choose({});
-    const zoom = this.stage.currentCSSZoom ?? 1, { left, top } = this.stage.getBoundingClientRect();
-    const [x, y] = [(event.clientX - left) / zoom, (event.clientY - top) / zoom], { layout } = this;
-    const isTarget = /decoder|cross|start|target/.test(found.kind), side = isTarget ? "target" : "source";
-    const token = Math.round(((layout.tall ? x : y) - layout.slot(side, 0)) / layout.pitch);
-    const count = (isTarget ? this.story.fed : this.story.source).length;
-    const isOne = found.head === undefined && token >= 0 && token < count;
-    return this.choose({ ...found, ...(isOne && { token }) });
+  // All of them are one stop of the Tab key: the arrows go from part to part.
+  partButton() {
+    const made = button("", () => this.open(made.part));
+    made.tabIndex = this.parts.children.length ? -1 : 0;
+    made.onfocus = () => made.matches(":focus-visible") && this.choose(made.part);
+    made.onblur = () => this.choose({});
+    return made;
   }
 
-  choose({ id, kind, layer = null, head, token }) {
-    const chosen = id ? { id, kind, layer, head, token } : {};
-    if (JSON.stringify(chosen) === JSON.stringify(this.chosen)) return;
+  move(event) {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key], all = [...this.parts.children];
+    if (!by) return;
+    all[(all.indexOf(event.target) + by + all.length) % all.length].focus();
+    event.preventDefault();
+  }
+
+  point({ target: { part }, clientX, clientY }) {
+    if (!part) return this.choose({});
+    const zoom = this.stage.currentCSSZoom ?? 1, { left, top } = this.stage.getBoundingClientRect();
+    const across = this.layout.tall ? clientX - left : clientY - top, { story, layout } = this;
+    const isTarget = /^(decoder|cross|start|target)/.test(part.kind), tokens = isTarget ? story.fed : story.source;
+    const side = isTarget ? "target" : "source";
+    const token = Math.round((across / zoom - layout.slot(side, 0)) / layout.pitch);
+    return this.choose({ ...part, ...(part.head === undefined && token in tokens && { token }) });
+  }
+
+  choose(chosen) {
+    const { id, token } = chosen;
+    if (id === this.chosen.id && token === this.chosen.token) return;
     this.chosen = chosen;
     this.describe();
-    if (!this.frame) this.draw();
+    if (!this.clock.timer) this.draw();
   }
 
   describe() {
-    const { chosen, story, time } = this;
-    this.readout.textContent = chosen.id ? inWords(partText(story, chosen, stepAt(story, time))) : invite(INVITATION);
+    const { chosen, story, step } = this;
+    this.readout.textContent = chosen.id ? inWords(partText(story, chosen, step)) : invite(INVITATION);
   }
 
   open(part) {
-    const chosen = this.chosen.id === part.id ? this.chosen : part;
-    this.setTriggerValue("page", pageOf(this.story, chosen, stepAt(this.story, this.time)));
+    this.setTriggerValue("page", pageOf(this.story, this.chosen.id === part.id ? this.chosen : part, this.step));
   }
 
   async saveFilm() {
-    this.pause();
+    const say = (text) => (this.film.textContent = text), { story, family, canvas } = this;
+    this.clock.pause();
     this.film.disabled = true;
-    const progress = (share) => (this.film.textContent = `Filming: ${Math.round(100 * share)} %`);
     try {
-      await recordFilm(this.story, { dark: isDark(this.canvas), family: this.family }, progress);
+      await recordFilm(story, { dark: isDark(canvas), family }, (percents) => say(`Filming: ${percents} %`));
+      say("Save as film");
     } catch {
-      this.readout.textContent = "This browser cannot make films.";
+      say("No film: this browser makes none");
     }
-    Object.assign(this.film, { disabled: false, textContent: "Save as film" });
+    this.film.disabled = false;
   }
 }
 

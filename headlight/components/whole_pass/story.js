@@ -47,7 +47,8 @@ function mapsOf(map, steps) {
 
 // at(point, token): its numbers, each time the same array; limit(point): what stands in full colour there.
 function columnsOf({ shape: [points, tokens, dimensions], weights }) {
-  const rows = Array.from({ length: points * tokens }, (_, row) => weights.subarray(row * dimensions, (row + 1) * dimensions));
+  const row = (at) => weights.subarray(at * dimensions, (at + 1) * dimensions);
+  const rows = Array.from({ length: points * tokens }, (_, at) => row(at));
   const at = (point, token) => rows[point * tokens + token];
   const limits = Array.from({ length: points }, (_, point) => {
     const all = weights.subarray(point * tokens * dimensions, (point + 1) * tokens * dimensions);
@@ -56,7 +57,8 @@ function columnsOf({ shape: [points, tokens, dimensions], weights }) {
   return { at, limit: (point) => limits[point], last: points - 1, dimensions };
 }
 
-function stepOf({ candidateTokens, candidateProbabilities, targetTokens, targetProbabilities, targetRanks, numForced }, step) {
+function stepOf(facts, step) {
+  const { candidateTokens, candidateProbabilities, targetTokens, targetProbabilities, targetRanks, numForced } = facts;
   const tokens = candidateTokens[step], from = step * tokens.length, rank = targetRanks[step];
   const rows = tokens.slice(0, KEPT_CANDIDATES).map((token, at) => {
     return { token, probability: candidateProbabilities[from + at], isTaken: at === rank - 1 };
@@ -74,17 +76,17 @@ function stationsOf({ facts, drawn, steps }) {
     const { layer = null, step = null } = more, id = [kind, layer, step].filter((each) => each !== null).join(".");
     made.push({ id, kind, layer, step, seconds, at });
   };
-  const shares = (count) => Array.from({ length: count }, (_, at) => (at ? 1 : FIRST_LAYER) / (count - 1 + FIRST_LAYER));
+  const shares = ({ length }) => Array.from({ length }, (_, at) => (at ? 1 : FIRST_LAYER) / (length - 1 + FIRST_LAYER));
   add("words", SECONDS_OF.words, 1);
   add("embedding", SECONDS_OF.embedding, 1);
   if (facts.positioned) add("positions", SECONDS_OF.positions, 0.5);
-  shares(drawn.encoder.length).forEach((share, layer) => {
+  shares(drawn.encoder).forEach((share, layer) => {
     add("encoder", 0.62 * share * SECONDS_OF.encoder, 1, { layer });
     add("encoder mix", 0.38 * share * SECONDS_OF.encoder, 0.5, { layer });
   });
   add("memory", SECONDS_OF.memory, 1);
   add("start", SECONDS_OF.start, 1);
-  shares(drawn.decoder.length).forEach((share, layer) => {
+  shares(drawn.decoder).forEach((share, layer) => {
     add("decoder", 0.3 * share * SECONDS_OF.decoder, 1, { layer });
     add("cross", 0.45 * share * SECONDS_OF.decoder, 1, { layer });
     add("decoder mix", 0.25 * share * SECONDS_OF.decoder, 0.5, { layer });
@@ -128,22 +130,17 @@ export function stepAt(story, time) {
 
 const isWord = (token) => !(isSpecial(token) || isMarks(token) || isLanguage(token) || /^<.*>$/.test(token));
 
-// The largest weight between two different words of a map [queries x keys], else the largest of all:
-// { query, key, weight }.
-export function strongest({ queries, keys }, weights, rows, columns, isOneSide) {
-  const best = { words: null, all: null };
-  for (let query = 0; query < queries; query++) {
-    for (let key = 0; key < keys; key++) {
-      const weight = weights[query * keys + key], found = { query, key, weight };
-      if (weight > (best.all?.weight ?? -1)) best.all = found;
-      const counts = isWord(rows[query]) && isWord(columns[key]) && !(isOneSide && query === key);
-      if (counts && weight > (best.words?.weight ?? -1)) best.words = found;
-    }
-  }
-  return best.words ?? best.all;
+// Of a map of some tokens the largest weight between two different words, else of all: { query, key, weight }.
+export function strongest(weights, tokens) {
+  const all = Array.from(weights, (weight, at) => {
+    return { query: Math.floor(at / tokens.length), key: at % tokens.length, weight };
+  });
+  const words = all.filter(({ query, key }) => query !== key && isWord(tokens[query]) && isWord(tokens[key]));
+  return (words.length ? words : all).reduce((best, each) => (each.weight > best.weight ? each : best));
 }
 
 // The keys of a row by their weights, the largest first: { key, weight }.
 export function ranked(row, count) {
-  return Array.from(row, (weight, key) => ({ key, weight })).sort((one, other) => other.weight - one.weight).slice(0, count);
+  const all = Array.from(row, (weight, key) => ({ key, weight }));
+  return all.sort((one, other) => other.weight - one.weight).slice(0, count);
 }

@@ -6,7 +6,6 @@ from headlight.app import results, url_state
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_warnings
 from headlight.components.show import whole_pass
-from transformer.interpret.parameters import blocks_of
 
 from .whole_pass_content import pass_facts
 
@@ -22,9 +21,7 @@ def show(request: TranslationRequest) -> None:
         st.switch_page(f"pages/{page}.py", query_params=query)
     model = results.translator(request.checkpoint).model
     show_warnings(request)
-    facts = pass_facts(
-        results.trace(request), results.residual_stream(request), model.config, blocks_of(model), _moment_to_give()
-    )
+    facts = pass_facts(results.trace(request), results.residual_stream(request), model, _moment_to_give())
     whole_pass(facts, "whole_pass", _remember, _go)
 
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.app.facts import STEPS, encode_array, pack_facts, to_steps, translation_facts
-from transformer.config import ModelConfig, Positions
-from transformer.interpret.parameters import Block
-from transformer.interpret.residual import ResidualStream, StackStream
+from transformer.config import Positions
+from transformer.interpret.residual import ResidualStream, StackStream, sublayers_of
 from transformer.interpret.trace import Trace
+from transformer.model.names import Stack
+from transformer.model.transformer import Transformer
 
 DIMENSIONS = 12  # drawn of each vector, at equal distances
 MOST_BYTES = 190_000  # of the facts of a sentence
@@ -16,15 +17,13 @@ _HEADER_BYTES_PER_TOKEN = 300  # of the names and the probabilities of its candi
 _BYTES_PER_NUMBER = 8 / 3  # half precision in base64
 
 
-def pass_facts(
-    trace: Trace, stream: ResidualStream, config: ModelConfig, blocks: Sequence[Block], moment: str = ""
-) -> bytes:
+def pass_facts(trace: Trace, stream: ResidualStream, model: Transformer, moment: str = "") -> bytes:
     """Return the facts of whole_pass/story.js: at most MOST_BYTES.
 
     Of a long sentence or a large model there are averages over the heads alone, and some of the layers: the first, the
     last, and those between them at equal distances.
     """
-    kinds = ("encoder", "decoder", "cross")
+    config, kinds = model.config, ("encoder", "decoder", "cross")
     layers, heads = {kind: len(trace.attention(kind)) for kind in kinds}, trace.encoder.shape[1]
     drawn = _drawn_layers(trace, layers, 1)
     fits = all(len(drawn[kind]) == layers[kind] for kind in kinds) and _drawn_layers(trace, layers, heads) == drawn
@@ -51,7 +50,11 @@ def pass_facts(
         "vocabulary": config.output_size,
         "positioned": config.positions not in (Positions.NONE, Positions.RELATIVE),
         "dimensions": dimensions,
-        "parameters": {block.name: block.parameters for block in blocks if block.parameters},
+        "parameters": {
+            f"{stack}.{layer}.{kind}": sum(parameter.numel() for parameter in module.parameters())
+            for stack in Stack
+            for layer, kind, module, _ in sublayers_of(model, stack)
+        },
     }
     packed = {name: encode_array(values, "float16") for name, values in columns.items()}
     return pack_facts({**facts, **packed}, {kind: to_steps(each) for kind, each in maps.items()})
