@@ -248,10 +248,7 @@ def whole_pass(
     `on_moment` gets the number of the station where the visitor stopped, from 1; `on_page` a page to open, and its
     address.
     """
-    handlers = {
-        "moment": lambda number: on_moment(str(number)),
-        "page": lambda place: on_page(place[0], dict(place[1])),
-    }
+    handlers = {"moment": lambda number: on_moment(str(number)), "page": lambda place: on_page(*place)}
     _show("whole_pass/pass", blob, key, **handlers)
 
 

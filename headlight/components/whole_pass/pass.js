@@ -96,16 +96,16 @@ class WholePass extends Component {
     while (children.length < parts.length) this.parts.append(this.partButton());
     parts.forEach((part, at) => {
       const { x, y, wide, high } = part, made = children[at];
-      Object.assign(made, { part, ariaLabel: spoken(partText(this.story, part, this.step)) });
+      Object.assign(made, { about: part, ariaLabel: spoken(partText(this.story, part, this.step)) });
       Object.assign(made.style, { left: `${x}px`, top: `${y}px`, width: `${wide}px`, height: `${high}px` });
     });
   }
 
   // All of them are one stop of the Tab key: the arrows go from part to part.
   partButton() {
-    const made = button("", () => this.open(made.part));
+    const made = button("", () => this.open(made.about));
     made.tabIndex = this.parts.children.length ? -1 : 0;
-    made.onfocus = () => made.matches(":focus-visible") && this.choose(made.part);
+    made.onfocus = () => made.matches(":focus-visible") && this.choose(made.about);
     made.onblur = () => this.choose({});
     return made;
   }
@@ -117,7 +117,7 @@ class WholePass extends Component {
     event.preventDefault();
   }
 
-  point({ target: { part }, clientX, clientY }) {
+  point({ target: { about: part }, clientX, clientY }) {
     if (!part) return this.choose({});
     const zoom = this.stage.currentCSSZoom ?? 1, { left, top } = this.stage.getBoundingClientRect();
     const across = this.layout.tall ? clientX - left : clientY - top, { story, layout } = this;

@@ -20,7 +20,7 @@ _OF_STEPS = ("head", "query", "key", "at_dimension", "at_step", "rows")
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    if "inside" not in st.query_params and "inside" not in st.session_state:
-        if any(name in st.query_params for name in _OF_STEPS):
-            st.session_state["inside"] = "step by step"
+    is_chosen = any("inside" in names for names in (st.query_params, st.session_state)) or "moment" in st.query_params
+    if not is_chosen and any(name in st.query_params for name in _OF_STEPS):
+        st.session_state["inside"] = "step by step"
     show_views(VIEWS, "inside", request)

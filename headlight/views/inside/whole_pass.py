@@ -41,4 +41,9 @@ def _remember(moment: str) -> None:
 
 
 def _go(page: str, query: dict[str, str]) -> None:
-    st.session_state[_GOING] = page, query
+    """Open a page with the next run; another view of this page at once."""
+    if page == "inside":
+        st.session_state["inside"] = query.pop("inside")
+        url_state.write_all(query)
+    else:
+        st.session_state[_GOING] = page, query
