@@ -34,7 +34,7 @@ from .teach import desk
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE = "lessons"
 OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/finding.css, which components have, too
-WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
+WAYS = {"pages/lessons.py": "All lessons", "pages/inside.py": "See the whole pass"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
 _ORDER = "lesson_order"  # page, values that a run of that page shows, and whether one has begun
@@ -403,7 +403,7 @@ def _begin_chosen(names: Mapping[str, str]) -> None:
 
 
 def show_ways() -> None:
-    """Show the home's links: the first lesson, all of them, and a translation token by token."""
+    """Show the home's links: the first lesson, all of them, and the whole pass."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", width="content", key="ways"):
         for lesson in lessons()[0][:1]:
             words = f"Begin with a lesson: {plain(lesson.title)} {lesson.minutes} min"

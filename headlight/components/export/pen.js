@@ -54,7 +54,7 @@ export class SvgPen {
   fillText(text, x, y, most = Infinity) {
     const [, bold, size = 12] = /^(600 )?([\d.]+)px/.exec(this.font) ?? [];
     const font = this.font && { "font-size": rounded(Number(size)), ...(bold && { "font-weight": 600 }) };
-    const squeezed = most < Infinity && widthOf(text, size, bold ? 600 : 400) > most;
+    const squeezed = most < Infinity && widthOf(text, size, bold ? 600 : 400) > most + 1;
     const length = squeezed && { textLength: rounded(most), lengthAdjust: "spacingAndGlyphs" };
     const look = { "text-anchor": ANCHORS[this.textAlign], ...font, ...length, ...this.paint("fill", this.fillStyle) };
     this.add("text", { x: rounded(x), y: rounded(y), ...look }, String(text));

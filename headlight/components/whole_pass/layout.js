@@ -12,7 +12,7 @@ const MOST_LINES = 150;
 const LABEL = { wide: [44, 108], tall: [34, 66] }; // least and most pixels of flow
 const BARS = { wide: 196, tall: 124 };
 const MEMORY = 0.75; // of the room for lines, between the two stacks
-const PITCH = { wide: 52, tall: 44 }, LETTERS = [5, 15]; // most pixels from token to token; sizes of text
+const PITCH = { wide: 64, tall: 44 }, LETTERS = [5, 16]; // most pixels from token to token; sizes of text
 const LETTER = 0.56; // of a text's size: the usual width of a letter
 const SQUARES = { wide: 9, tall: 12 }, BETWEEN_SQUARES = 2;
 const MOST_UNFOLDED = 4; // layers of a stack
@@ -36,7 +36,7 @@ export function layOut(story, { width, height, measure = estimate }) {
   const folded = !isAll || Math.max(...counts) > MOST_UNFOLDED || unfolded < LEAST_LINES[look];
   const lines = Math.min(MOST_LINES, folded ? linesWith([1, 1]) : unfolded), strips = { strip, label, lines };
   const zones = zonesOf(folded ? [1, 1] : counts, strips, along - EDGE - BARS[look]);
-  const thick = Math.max(2, Math.min(18, 0.5 * pitch));
+  const thick = Math.max(2, Math.min(20, 0.45 * pitch));
   const start = (count) => head + (room - (count - 1) * pitch) / 2;
   const slot = { source: start(story.source.length), target: start(story.fed.length) };
   return {

@@ -7,7 +7,7 @@
 //   text { x, y, text, size, align, most, bold, turned, halo }
 // Parts { id, kind, layer, head, x, y, wide, high } are what a visitor may point at.
 
-import { chipText, isSpecial } from "../lib/tokens.js";
+import { chipText, isSpecial, shownToken } from "../lib/tokens.js";
 import { columnsOf, headSquares, layOut, sentenceLines } from "./layout.js";
 import { progressAt, stationAt, stepAt } from "./story.js";
 import { headings, shortPercent } from "./words.js";
@@ -273,7 +273,7 @@ class Scene {
       if (!tall) this.add("line", { ...look, points, colour: "probability", about: { step, candidate: at } });
       const words = { size, bold: isTaken, alpha, y: middle + 0.35 * size };
       const wide = Math.max(1, room * probability * smooth(shown, 0.3, 0.8));
-      this.add("text", { ...words, x: left - 4, text: chipText(token), align: "right", most: names - 2 });
+      this.add("text", { ...words, x: left - 4, text: shownToken(token), align: "right", most: names - 2 });
       const bar = { x: left, y: top + 0.14 * high, wide, high: 0.72 * high, round: 2 };
       this.add("box", { ...bar, colour: "probability", fill: isTaken ? 0.9 : 0.4, alpha });
       this.add("text", { ...words, x: left + wide + 4, text: shortPercent(probability), align: "left", most: 42 });

@@ -1,6 +1,6 @@
 // Sentences of the whole pass, one at a time, and the names of its parts.
 
-import { chipText } from "../lib/tokens.js";
+import { shownToken } from "../lib/tokens.js";
 import { chanceText, grouped, percent, pluralize, quoted, sentenceCase, signed } from "../lib/words.js";
 import { ranked, stepAt, strongest } from "./story.js";
 
@@ -74,10 +74,10 @@ export function sentenceAt(story, station) {
     case "cross": return `${name}: the decoder looks at your sentence, most ${most(maps.cross, 0, source)}.`;
     case "decoder mix": return `${name}: then it works on its own ${wide} numbers, as the tokens of the encoder did.`;
     case "vocabulary": return `The last numbers are compared with ${grouped(facts.vocabulary)} tokens. ` +
-      choiceText(steps[0]);
+      choiceText(story, 0);
     case "winner": return `${quoted(next[0])} is written down${next[1] ? ", and the decoder reads it next" : ""}.`;
     case "step": return `Step ${step + 1}: the decoder looks back, most ${back()}, and at your sentence, most ` +
-      `${most(maps.cross, step, source)}. ${choiceText(steps[step])}`;
+      `${most(maps.cross, step, source)}. ${choiceText(story, step)}`;
     default: return endText(story);
   }
 }
@@ -87,8 +87,8 @@ function pairText({ maps, names, source }, layer) {
   return `${quoted(source[query])} looks at ${query === key ? "itself" : quoted(source[key])} with ${percent(weight)}.`;
 }
 
-function choiceText({ token, probability, rank, isGiven }) {
-  const name = quoted(chipText(token)), chance = `${name} gets ${percent(probability)}`;
+function choiceText({ steps, next }, step) {
+  const { probability, rank, isGiven } = steps[step], name = quoted(next[step]), chance = `${name} gets ${percent(probability)}`;
   if (isGiven) return `${name} is not chosen but given.`;
   return rank === 1 ? `${chance}, the most of all.` : `${chance} and is taken: choice number ${rank}.`;
 }
@@ -108,7 +108,7 @@ export function chapterSentence(story, station, time) {
   if (kind === "positions") return "Numbers for its place are added to each.";
   if (kind.startsWith("encoder")) return `The encoder reads: in ${layersText} the tokens look at one another.`;
   if (kind === "memory") return `${source.length} × ${wide} numbers are all that the decoder will know.`;
-  if (kind === "vocabulary" || kind === "winner") return `${many} tokens compete. ${choiceText(steps[0])}`;
+  if (kind === "vocabulary" || kind === "winner") return `${many} tokens compete. ${choiceText(story, 0)}`;
   if (kind === "step") return `What is written is read again, for the next: ${quoted(next[stepAt(story, time)])}.`;
   return kind === "end" ? endText(story) : "The decoder writes: it looks back, and at your sentence.";
 }
@@ -120,7 +120,7 @@ export function partText(story, part, step) {
   const wide = grouped(facts.width), all = `${source.length} × ${wide} numbers`, written = fed.slice(0, step + 1);
   const mixes = { "encoder mix": [4 + 2 * layer, source, "source"], "decoder mix": [5 + 3 * layer, written, "target"] };
   const rows = () => story.steps[now].rows.map(({ token: name, probability }) => {
-    return `${quoted(chipText(name))} ${chanceText(probability)}`;
+    return `${quoted(shownToken(name))} ${chanceText(probability)}`;
   });
   const numbers = (point, list = source, on = "source") => {
     return token < list.length ? ` ${quoted(list[token])}: ${valuesText(story, columns[on].at(point, token))}.` : "";

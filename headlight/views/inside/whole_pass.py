@@ -6,8 +6,9 @@ from headlight.app import results, url_state
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_warnings
 from headlight.components.show import whole_pass
+from transformer.errors import UserError
 
-from .whole_pass_content import pass_facts
+from .whole_pass_content import MOST_TOKENS, pass_facts
 
 # In the session: the page that a click leads to, and its address; the moment that the component was given, and the one
 # that it has reported since.
@@ -19,9 +20,11 @@ def show(request: TranslationRequest) -> None:
     if going := st.session_state.pop(_GOING, None):
         page, query = going
         st.switch_page(f"pages/{page}.py", query_params=query)
-    model = results.translator(request.checkpoint).model
+    model, trace = results.translator(request.checkpoint).model, results.trace(request)
     show_warnings(request)
-    facts = pass_facts(results.trace(request), results.residual_stream(request), model, _moment_to_give())
+    if (tokens := max(len(trace.source_ids), len(trace.target_ids))) > MOST_TOKENS:
+        raise UserError(f"This picture shows at most {MOST_TOKENS} tokens on each side; here are {tokens}.")
+    facts = pass_facts(trace, results.residual_stream(request), model, _moment_to_give())
     whole_pass(facts, "whole_pass", _remember, _go)
 
 

@@ -12,6 +12,7 @@ from transformer.model.names import Stack
 from transformer.model.transformer import Transformer
 
 DIMENSIONS = 12  # drawn of each vector, at equal distances
+MOST_TOKENS = 90  # on each side, which a screen can still show
 MOST_BYTES = 190_000  # of the facts of a sentence
 _HEADER_BYTES_PER_TOKEN = 300  # of the names and the probabilities of its candidates
 _BYTES_PER_NUMBER = 8 / 3  # half precision in base64
