@@ -248,7 +248,7 @@ def whole_pass(
     `on_moment` gets the number of the station where the visitor stopped, from 1; `on_page` a page to open, and its
     address.
     """
-    handlers = {"moment": lambda number: on_moment(str(number)), "page": lambda place: on_page(*place)}
+    handlers = {"moment": lambda number: on_moment(str(number)), "page": lambda target: on_page(*target)}
     _show("whole_pass/pass", blob, key, **handlers)
 
 

@@ -10,8 +10,8 @@ from transformer.errors import UserError
 
 from .whole_pass_content import MOST_TOKENS, pass_facts
 
-# In the session: the page that a click leads to, and its address; the moment that the component was given, and the one
-# that it has reported since.
+# In the session: the page that a click leads to and its address; the moment in the component's facts, and the one that
+# the browser has reported since.
 _GOING, _MOMENT = "whole_pass_going", "whole_pass_moment"
 
 
@@ -24,23 +24,22 @@ def show(request: TranslationRequest) -> None:
     show_warnings(request)
     if (tokens := max(len(trace.source_ids), len(trace.target_ids))) > MOST_TOKENS:
         raise UserError(f"This picture shows at most {MOST_TOKENS} tokens on each side; here are {tokens}.")
-    facts = pass_facts(trace, results.residual_stream(request), model, _moment_to_give())
+    facts = pass_facts(trace, results.residual_stream(request), model, _moment_of_facts())
     whole_pass(facts, "whole_pass", _remember, _go)
 
 
-def _moment_to_give() -> str:
-    """Return the moment of the address; while it is the browser's own, the last one, so that nothing is sent anew."""
+def _moment_of_facts() -> str:
+    """Return the moment of the address, or the last one as long as the browser has chosen: equal facts are not resent."""
     moment = url_state.read("moment")
-    given, known = st.session_state.get(_MOMENT, ("", ""))
-    given = given if moment == known else moment
-    st.session_state[_MOMENT] = given, moment
-    return given
+    sent, reported = st.session_state.get(_MOMENT, ("", ""))
+    sent = sent if moment == reported else moment
+    st.session_state[_MOMENT] = sent, moment
+    return sent
 
 
 def _remember(moment: str) -> None:
     url_state.write("moment", moment)
-    given, _ = st.session_state.get(_MOMENT, ("", ""))
-    st.session_state[_MOMENT] = given, moment
+    st.session_state[_MOMENT] = st.session_state[_MOMENT][0], moment
 
 
 def _go(page: str, query: dict[str, str]) -> None:
