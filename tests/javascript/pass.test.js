@@ -62,7 +62,7 @@ for (const width of [1100, 390]) {
     const facts = factsOf(), story = storyOf(facts);
     let seen = 0;
     for (const { kind, layer, step, still } of story.stations) {
-      const kinds = kind === "step" ? ["decoder", "cross"] : kind in facts ? [kind] : [];
+      const kinds = kind === "step" ? ["decoder", "cross"] : facts[kind]?.shape ? [kind] : [];
       const { shapes } = scene(story, still, { width, height: 560 });
       for (const each of kinds) {
         const { shape: [, , queries, keys] } = facts[each], lines = linesOf(shapes, each, layer);

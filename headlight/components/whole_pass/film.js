@@ -1,9 +1,9 @@
 // The whole pass as a film, recorded from a canvas while it plays there.
 
 import { saveFile, widthOf } from "../export/pictures.js";
-import { PAGES, asText } from "../lib/colours.js";
+import { asText } from "../lib/colours.js";
 import { inWords } from "../lib/tokens.js";
-import { paint } from "./paint.js";
+import { PAPERS, paint } from "./paint.js";
 import { scene } from "./scene.js";
 import { SECONDS, stationAt } from "./story.js";
 import { chapterSentence } from "./words.js";
@@ -16,7 +16,7 @@ function drawFrame(pen, story, time, { dark, family }) {
   const text = inWords(chapterSentence(story, story.stations[stationAt(story, time)], time));
   const place = { x: WIDE / 2, y: HIGH - WORDS / 2 + 8, align: "center", most: WIDE - 40 };
   const { shapes } = scene(story, time, { width: WIDE, height: HIGH - WORDS, measure: widthOf });
-  pen.fillStyle = asText(PAGES[dark ? "dark" : "light"]);
+  pen.fillStyle = asText(PAPERS[dark ? "dark" : "light"]);
   pen.fillRect(0, 0, WIDE, HIGH);
   paint(pen, [...shapes, { kind: "text", text, size: 26, colour: "ink", alpha: 1, ...place }], { family });
 }

@@ -1,10 +1,11 @@
 // Shapes of a moment drawn with a pen: a canvas's own, or that of SVG files.
 
 import { Raster, paintCells } from "../lib/canvas.js";
-import { GREY, PAGES, PROBABILITY, WEIGHT, asText } from "../lib/colours.js";
+import { GREY, PROBABILITY, WEIGHT, asText } from "../lib/colours.js";
 
 const PREFIX = [143, 125, 0]; // as in lib/colours.css
 const INKS = { light: [49, 51, 63], dark: [250, 250, 250] };
+export const PAPERS = { light: [255, 255, 255], dark: [22, 22, 20] };
 // Colours by theme: lighter ones on a dark page.
 const COLOURS = {
   light: { weight: WEIGHT, prefix: PREFIX, probability: PROBABILITY, mix: [86, 180, 233] },
@@ -14,9 +15,9 @@ const FAINT = 0.72;
 
 export function paint(pen, shapes, { family }) {
   const theme = pen.onDark ? "dark" : "light";
-  const own = { ...COLOURS[theme], grey: GREY, ink: INKS[theme], faint: INKS[theme], paper: PAGES[theme] };
+  const own = { ...COLOURS[theme], grey: GREY, ink: INKS[theme], faint: INKS[theme] };
   for (const each of shapes) {
-    DRAW[each.kind](pen, each, (share) => asText([...own[each.colour], share]), { family, paper: own.paper });
+    DRAW[each.kind](pen, each, (share) => asText([...own[each.colour], share]), { family, paper: PAPERS[theme] });
   }
 }
 

@@ -321,8 +321,8 @@ class Scene {
 
   // Both sentences over the whole, which steps back.
   sentences() {
-    const { story: { names }, layout } = this, alpha = smooth(this.ending, 0.15, 0.6), { width, height } = layout;
-    this.add("box", { x: 0, y: 0, wide: width, high: height, colour: "paper", fill: 0.86, alpha });
+    const { story: { names }, layout } = this, alpha = smooth(this.ending, 0.15, 0.6);
+    for (const shape of this.shapes) shape.alpha *= 1 - 0.88 * alpha;
     const both = [[names.source, 0.32, false, "faint"], [names.next, 0.58, true, "probability"]];
     for (const [all, share, bold, colour] of both) {
       const tokens = all.filter((token) => !isSpecial(token));

@@ -45,7 +45,7 @@ export function headings(story, layout, { station, step }) {
   put("Memory", layout.memory, true);
   stack("decoder", "writes", target);
   if (step >= 0) put("Written", target.words, true, tall ? 0 : 1);
-  if (station.kind === "step") put("mean of all", target.columns[1].lines, false, 2);
+  if (station.kind === "step") put(tall ? "mean of all" : "mean of all layers", target.columns[1].lines, false, 2);
   return found;
 }
 
@@ -88,7 +88,8 @@ function pairText({ maps, names, source }, layer) {
 }
 
 function choiceText({ steps, next }, step) {
-  const { probability, rank, isGiven } = steps[step], name = quoted(next[step]), chance = `${name} gets ${percent(probability)}`;
+  const { probability, rank, isGiven } = steps[step], name = quoted(next[step]);
+  const chance = `${name} gets ${percent(probability)}`;
   if (isGiven) return `${name} is not chosen but given.`;
   return rank === 1 ? `${chance}, the most of all.` : `${chance} and is taken: choice number ${rank}.`;
 }
@@ -101,7 +102,7 @@ function endText({ steps, layers, finished, next }) {
 
 // While it plays: one short sentence for several stations.
 export function chapterSentence(story, station, time) {
-  const { source, facts, layers, steps, next } = story, { kind } = station, wide = grouped(facts.width);
+  const { source, facts, layers, next } = story, { kind } = station, wide = grouped(facts.width);
   const many = grouped(facts.vocabulary), layersText = pluralize(layers.encoder, "layer");
   if (kind === "words") return `Your sentence falls into ${pluralize(source.length, "token")}.`;
   if (kind === "embedding") return `Each token becomes a list of ${wide} numbers.`;

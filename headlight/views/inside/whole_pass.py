@@ -29,7 +29,7 @@ def show(request: TranslationRequest) -> None:
 
 
 def _moment_of_facts() -> str:
-    """Return the moment of the address, or the last one as long as the browser has chosen: equal facts are not resent."""
+    """Return the moment of the address, or the last one while the browser chooses: equal facts are not sent again."""
     moment = url_state.read("moment")
     sent, reported = st.session_state.get(_MOMENT, ("", ""))
     sent = sent if moment == reported else moment
