@@ -49,7 +49,7 @@ SELECTING = {
     "replay_player/player": "button.forward",
     "token_lines/lines": ".row.source button >> nth=1",
     "weight_bars/bars": "button >> nth=1",
-    "whole_pass/pass": ".parts button >> nth=2",
+    "whole_pass/pass": ".parts button[aria-label^=Memory]",
 }
 
 SHOWING_TOKENS = (

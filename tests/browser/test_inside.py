@@ -93,6 +93,7 @@ def test_the_small_example_is_masked_by_a_click_and_changed_in_its_table(page, a
 def test_the_whole_pass_plays_is_held_and_leads_to_a_head(page, address, elsewhere):
     page.goto(f"{address}/inside")
     play, station = page.locator(".play span"), page.locator(".whole_pass .place")
+    play.click()
     expect(play).to_have_text("Pause")
     page.locator(".whole_pass .slider").fill("3")
     expect(play).to_have_text("Play")

@@ -51,7 +51,7 @@ export function headings(story, layout, { station, step }) {
 
 // The sentence of a station, true of this sentence and this model.
 export function sentenceAt(story, station) {
-  const { source, fed, next, facts, steps, maps } = story, { kind, layer, step } = station, wide = grouped(facts.width);
+  const { source, fed, next, facts, maps } = story, { kind, layer, step } = station, wide = grouped(facts.width);
   const most = (map, row, list) => {
     const [{ key, weight }] = ranked(map.row(layer, null, row), 1);
     return `at ${quoted(list[key])} (${percent(weight)})`;
