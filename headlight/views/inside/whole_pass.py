@@ -23,7 +23,7 @@ def show(request: TranslationRequest) -> None:
     model, trace = results.translator(request.checkpoint).model, results.trace(request)
     show_warnings(request)
     if (tokens := max(len(trace.source_ids), len(trace.target_ids))) > MOST_TOKENS:
-        raise UserError(f"This picture shows at most {MOST_TOKENS} tokens on each side; here are {tokens}.")
+        raise UserError(f"The whole pass is drawn for at most {MOST_TOKENS} tokens on each side; here are {tokens}.")
     facts = pass_facts(trace, results.residual_stream(request), model, _moment_of_facts())
     whole_pass(facts, "whole_pass", _remember, _go)
 
