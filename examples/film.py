@@ -10,9 +10,9 @@ from playwright.sync_api import Page, sync_playwright
 from benchmarks.visit import launch, serve
 
 SENTENCE = "The cat is hungry because it has not eaten."
-SECONDS, FRAMES_PER_SECOND = 20, 8
+SECONDS, FRAMES_PER_SECOND = 20, 6
 LINGER = 3000  # milliseconds of the last frame
-COLOURS = 64
+COLOURS = 40
 
 
 def film(path: Path) -> None:

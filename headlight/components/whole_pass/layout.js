@@ -8,7 +8,7 @@ const TALL_BELOW = 640; // pixels of width
 const EDGE = 8, FOOT = 10, STRIP = 34, TALL_STRIP = 26, GAP = 7;
 const HEADINGS = { wide: 62, tall: 62 }; // pixels across for names of columns and heads
 const LEAST_LINES = { wide: 40, tall: 46 }; // pixels of flow between two columns, else layers are folded
-const MOST_LINES = 150;
+const MOST_LINES = 240;
 const LABEL = { wide: [44, 108], tall: [34, 66] }; // least and most pixels of flow
 const BARS = { wide: 196, tall: 124 };
 const MEMORY = 0.75; // of the room for lines, between the two stacks

@@ -13,6 +13,7 @@ import { progressAt, stationAt, stepAt } from "./story.js";
 import { headings, shortPercent } from "./words.js";
 
 const LEAST_WEIGHT = 0.02; // of a line that is drawn
+const FEW = 16; // keys whose lines are told apart; of more, small weights are fainter
 const GHOST = 0.13; // of what is over
 const MOST_HEADS = 16; // with squares of their own
 const NAMES = 0.42; // of the width of the bars
@@ -116,14 +117,14 @@ class Scene {
     const head = isAtWork && story.hasHeads ? chosen.head ?? null : null;
     const { id, token = query } = chosen, isFaint = id === `${kind}.${layer}` && token !== query;
     const widest = Math.max(1.5, Math.min(5, 0.25 * layout.pitch)), middle = between(from, to, 0.5);
-    const end = layout.slot(sides[0], query);
+    const end = layout.slot(sides[0], query), least = 0.16 * Math.min(1, FEW / story.maps[kind].keys) ** 1.5;
     story.maps[kind].row(layer, head, query).forEach((weight, key) => {
       if (weight < LEAST_WEIGHT) return;
       const begin = layout.slot(kind === "cross" ? "source" : sides[1], key);
       const points = [[from, begin], [middle, begin], [middle, end], [to, end]].map((place) => layout.at(...place));
       this.add("line", {
         points: cut(points, grown), weight, wide: 0.7 + Math.min(1, 1.6 * weight) * widest, colour: COLOURS[kind],
-        alpha: alpha * (isFaint ? GHOST : 1) * Math.min(1, 0.16 + 1.3 * weight),
+        alpha: alpha * (isFaint ? GHOST : 1) * Math.min(1, least + 1.3 * weight),
         about: { kind, layer, head, query, key },
       });
     });

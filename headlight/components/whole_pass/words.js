@@ -144,7 +144,7 @@ const placeOf = (story, part) => `${sentenceCase(stackOf(part.kind))} layer ${la
 
 function learnedText(story, part, name) {
   const count = story.facts.parameters[`${stackOf(part.kind)}.${layerOf(story, part) - 1}.${name}`];
-  return ` ${grouped(count)} learned numbers.`;
+  return count ? ` ${grouped(count)} learned numbers.` : "";
 }
 
 function valuesText({ facts: { dimensions } }, values) {
