@@ -6,7 +6,7 @@ import { button, isDark, prepare } from "../lib/canvas.js";
 import { unpackFacts } from "../lib/facts.js";
 import { isStill } from "../lib/motion.js";
 import { Component, mounted } from "../lib/mount.js";
-import { heightBelow, invite } from "../lib/screen.js";
+import { heightBelow, press } from "../lib/screen.js";
 import { inWords, spoken } from "../lib/tokens.js";
 import { Clock } from "./clock.js";
 import { recordFilm } from "./film.js";
@@ -14,7 +14,7 @@ import { paint } from "./paint.js";
 import { figureOf } from "./picture.js";
 import { scene } from "./scene.js";
 import { stepAt, storyOf } from "./story.js";
-import { INVITATION, chapterSentence, pageOf, partText, sentenceAt, stationName } from "./words.js";
+import { chapterSentence, invitation, pageOf, partText, sentenceAt, stationName } from "./words.js";
 
 const BELOW = 164, LEAST_HIGH = 380, MOST_HIGH = 640; // pixels of what stands below the canvas, and of the canvas
 const PHONE = 640, PHONE_HIGH = 560;
@@ -30,7 +30,7 @@ class WholePass extends Component {
       draw: () => this.draw(), valueOf: (at) => String(at + 1), send: (value) => this.setTriggerValue("moment", value),
     });
     this.stage.onpointermove = (event) => this.point(event);
-    this.stage.onpointerleave = () => this.choose({});
+    this.stage.onpointerleave = ({ pointerType }) => pointerType === "mouse" && this.choose({});
     this.parts.onkeydown = (event) => this.move(event);
     this.film.onclick = () => this.saveFilm();
     const figure = () => figureOf(this.story, this.clock.at, this.clock.time, this.size);
@@ -137,11 +137,13 @@ class WholePass extends Component {
 
   describe() {
     const { chosen, story, step } = this;
-    this.readout.textContent = chosen.id ? inWords(partText(story, chosen, step)) : invite(INVITATION);
+    this.readout.textContent = chosen.id ? inWords(partText(story, chosen, step)) : invitation(press());
   }
 
+  // A finger cannot hover: its first tap reads, its second one opens.
   open(part) {
-    this.setTriggerValue("page", pageOf(this.story, this.chosen.id === part.id ? this.chosen : part, this.step));
+    if (press() === "tap" && this.chosen.id !== part.id) return this.choose(part);
+    return this.setTriggerValue("page", pageOf(this.story, this.chosen.id === part.id ? this.chosen : part, this.step));
   }
 
   async saveFilm() {

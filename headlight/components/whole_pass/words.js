@@ -12,8 +12,11 @@ const NAMES = {
   winner: "The first token", end: "The sentence",
 };
 
-export const INVITATION = "Move the mouse over a part for its name and numbers. Click it for the page that explains " +
-  "it. ← → change the station.";
+// press: "click" or "tap".
+export const invitation = (press) => (press === "tap"
+  ? "Tap a part for its name and numbers, twice for the page that explains it."
+  : "Move the mouse over a part for its name and numbers, click it for the page that explains it. " +
+    "← → change the station.");
 
 // Beside a bar.
 export const shortPercent = (share) => percent(share).replace("under", "<").replace("over", ">");
