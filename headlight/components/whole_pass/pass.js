@@ -27,7 +27,8 @@ class WholePass extends Component {
     this.canvas = this.find("canvas");
     this.chosen = {};
     this.clock = new Clock(this.find, "station", 0, MILLISECONDS_PER_STILL, {
-      draw: () => this.draw(), valueOf: (at) => String(at + 1), send: (value) => this.setTriggerValue("moment", value),
+      draw: () => this.draw(), send: (value) => this.setTriggerValue("moment", value),
+      valueOf: (at) => (at === this.clock.last ? "" : String(at + 1)), // so that it plays again when it is opened anew
     });
     this.stage.onpointermove = (event) => this.point(event);
     this.stage.onpointerleave = ({ pointerType }) => pointerType === "mouse" && this.choose({});
