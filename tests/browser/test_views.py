@@ -33,7 +33,7 @@ VIEWS = {
     "/research?research=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
     "/research?research=feed-forward": (CHART, ".st-key-token_slider"),
     "/research?research=calibration": (CHART,),
-    "/inside?at_step=": (".rail", ".chooser", ".products .maps", ".products .worked", HEADS),
+    "/inside?inside=step+by+step": (".rail", ".chooser", ".products .maps", ".products .worked", HEADS),
     "/inside?inside=small+example": (".st-key-toy_editor", ".chooser", ".rail", "li.softmax .maps"),
     f"/inside?inside={quote('why √d_k')}": (CHART, HEADS),
     "/inside": (".whole_pass canvas", ".controls", ".whole_pass .sentence", ".film"),
