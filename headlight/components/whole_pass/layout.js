@@ -80,7 +80,7 @@ export function columnsOf(layout, side, layer) {
 // The squares of the heads of a layer, beside the name of its column.
 export function headSquares(layout, lines, count) {
   const { tall, head } = layout, side = SQUARES[tall ? "tall" : "wide"], step = side + BETWEEN_SQUARES;
-  const perRow = tall ? 4 : Math.max(4, Math.min(count, Math.floor((lines[1] - lines[0] + STRIP) / step)));
+  const perRow = tall ? 4 : Math.max(4, Math.min(count, Math.floor((lines[1] - lines[0] + STRIP + GAP) / step)));
   return Array.from({ length: count }, (_, at) => {
     const row = Math.floor(at / perRow), place = (at % perRow) * step;
     const [x, y] = tall ? [4 + place, lines[0] + 34 + row * step] : [lines[0] + place, head - 22 + row * step];
