@@ -79,15 +79,16 @@ export function sentenceAt(story, station) {
     case "vocabulary": return `The last numbers are compared with ${grouped(facts.vocabulary)} tokens. ` +
       choiceText(story, 0);
     case "winner": return `${quoted(next[0])} is written down${next[1] ? ", and the decoder reads it next" : ""}.`;
-    case "step": return `Step ${step + 1}: the decoder looks back, most ${back()}, and at your sentence, most ` +
-      `${most(maps.cross, step, source)}. ${choiceText(story, step)}`;
+    case "step": return `Step ${step + 1}, all layers together: the decoder looks back, most ${back()}, and at your ` +
+      `sentence, most ${most(maps.cross, step, source)}. ${choiceText(story, step)}`;
     default: return endText(story);
   }
 }
 
-function pairText({ maps, names, source }, layer) {
+function pairText({ maps, names, source, heads }, layer) {
   const { query, key, weight } = strongest(maps.encoder.at(layer), names.source);
-  return `${quoted(source[query])} looks at ${query === key ? "itself" : quoted(source[key])} with ${percent(weight)}.`;
+  const other = query === key ? "itself" : quoted(source[key]);
+  return `${quoted(source[query])} looks at ${other} with ${percent(weight)} (mean of ${pluralize(heads, "head")}).`;
 }
 
 function choiceText({ steps, next }, step) {
