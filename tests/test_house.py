@@ -15,7 +15,7 @@ MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 # Lines that the whole product may have, and those of each room when its budget was set: a room may grow by SLACK. A
 # commit that raises a number says in its body what users get for it.
-TOTALS = {"Python": 39_500, "JavaScript": 14_200, "tests": 27_500}
+TOTALS = {"Python": 39_500, "JavaScript": 14_500, "tests": 27_500}
 SLACK = 0.03
 ROOMS = {
     "transformer/commands": 812,
@@ -24,16 +24,16 @@ ROOMS = {
     "transformer/decoding": 646,
     "transformer/exchange": 1382,
     "transformer/experiments": 248,
-    "transformer/interpret": 5695,
+    "transformer/interpret": 5579,
     "transformer/model": 1587,
     "transformer/toy": 627,
     "transformer/training": 1324,
-    "headlight/app": 2858,
+    "headlight/app": 2872,
     "headlight/classroom": 1925,
-    "headlight/components": 16084,
+    "headlight/components": 16963,
     "headlight/lessons": 5731,
     "headlight/plots": 2191,
-    "headlight/views": 5813,
+    "headlight/views": 5719,
     "pages": 82,
     "benchmarks": 2032,
 }

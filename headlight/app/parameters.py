@@ -1,5 +1,6 @@
 """Registry of URL query parameters: their pages and their defaults."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 
@@ -63,7 +64,8 @@ _ATTENTION = {
     "label": Parameter("explorer: pattern of the heads that are not faint", "all"),
 }
 _INSIDE = {
-    "inside": Parameter("view", "step by step"),
+    "inside": Parameter("view", "the whole pass"),
+    "moment": Parameter("the whole pass: the station at which it stands, from 1", ""),
     "at_dimension": Parameter("chosen dimension, from 1"),
     "at_step": Parameter("chosen step by its name, or all"),
     "toy_batch": Parameter("small example: sentences in the batch", "2"),
@@ -79,7 +81,6 @@ _INSIDE = {
     "toy_flipped": Parameter("small example: a digit for each cell of the mask, 1 where it was clicked", ""),
     "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
     "second": Parameter("masks: second sentence of the batch", "Tom lives in Boston with his three sisters."),
-    "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
 }
 _RESEARCH = {
     "research": Parameter("view; without it the tiles of all views", ""),
@@ -167,6 +168,16 @@ _PAGES = {
     "research": _RESEARCH | _shared("head", "query", "key", "step", "side", "token"),
 }
 PARAMETERS = {name: parameter for names in (_BAR, *_PAGES.values()) for name, parameter in names.items()}
+
+
+# Parameters of "step by step", which the page Inside once opened with.
+_OF_STEPS = {"head", "query", "key", "at_dimension", "at_step", "rows"}
+
+
+def view_of_old_address(page: str, names: Set[str]) -> dict[str, str]:
+    """Return the view that an address without one has meant, where the page now opens with another."""
+    is_old = page == "inside" and not names & {"inside", "moment"} and names & _OF_STEPS
+    return {"inside": "step by step"} if is_old else {}
 
 
 def names_of(page: str) -> set[str]:

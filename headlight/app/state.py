@@ -25,7 +25,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.components.show import STATE
 
-from .parameters import PARAMETERS, default_of, names_of
+from .parameters import PARAMETERS, default_of, names_of, view_of_old_address
 
 HOME = "home"
 # The parameter that chooses a page's view, for a page where it is not the page's name.
@@ -82,8 +82,11 @@ def read(page: str) -> State:
 
     Open the page of `leave_for` instead, also where a report of the page that is left has come in between.
     """
-    last: State = st.session_state.get(STATE) or State(page)
     values, names = in_address(), names_of(page)
+    if STATE not in st.session_state and (view := view_of_old_address(page, values.keys())):
+        st.query_params.update(view)
+        values |= view
+    last: State = st.session_state.get(STATE) or State(page)
     if last.destination and last.destination[0] != page:
         _switch(*last.destination)
     if last.page != page and not _is_history():

@@ -16,15 +16,6 @@ NEWEST = -1  # as a training step: the present end of a replay
 STATE = "state"  # in the session: the state of headlight/app/state.py, whose `view` is the page and its view
 
 
-def architecture_diagram(payload: dict, chosen: str, key: str, on_choice: Callable[[str], None]) -> None:
-    """Show the paper's figure 1 for a checkpoint with one box chosen; `on_choice` gets the name of another one.
-
-    The payload is made by headlight/views/inside. The unfolded layer of a stack is the browser's state.
-    """
-    data = {**payload, "chosen": chosen}
-    _show("architecture_diagram/diagram", data, key, choice=lambda name: on_choice(str(name)))
-
-
 def attention_explorer(
     blob: bytes, written: dict[str, str], key: str, on_choice: Callable[[dict[str, str]], None]
 ) -> None:
@@ -247,6 +238,18 @@ def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weigh
     """
     handlers = {"choice": lambda number: on_key(str(number)), "weights": lambda text: on_weights(str(text))}
     _show("weight_bars/bars", payload, key, **handlers)
+
+
+def whole_pass(
+    blob: bytes, key: str, on_moment: Callable[[str], None], on_page: Callable[[str, dict[str, str]], None]
+) -> None:
+    """Show a whole pass as a moving picture; facts: see whole_pass/story.js.
+
+    `on_moment` gets the number of the station where the visitor stopped, from 1; `on_page` a page to open, and its
+    address.
+    """
+    handlers = {"moment": lambda number: on_moment(str(number)), "page": lambda target: on_page(*target)}
+    _show("whole_pass/pass", blob, key, **handlers)
 
 
 def _show(entry: str, data: object, key: str, **handlers: Callable[..., None]) -> None:

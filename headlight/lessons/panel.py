@@ -35,7 +35,7 @@ LESSONS_PAGE = "lessons"
 # In a step's veil: properties that the components read. The words whose lines are hidden can still be clicked.
 _LINES = "--answers: hidden; --aside: none; --pointing: none; --lines-apart: 4rem"
 OF_FINDINGS = {"findings": "--findings: blur(9px)", "more": "--more: blur(9px)", "lines": _LINES}
-WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
+WAYS = {"pages/lessons.py": "All lessons", "pages/inside.py": "See the whole pass"}
 # Keys of the session.
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
@@ -369,7 +369,7 @@ def _begin_chosen(names: Mapping[str, str]) -> None:
 
 
 def show_ways() -> None:
-    """Show the home's links: the first lesson, all of them, and a translation token by token."""
+    """Show the home's links: the first lesson, all of them, and the whole pass."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", width="content", key="ways"):
         for lesson in lessons()[0][:1]:
             words = f"Begin with a lesson: {plain(lesson.title)} {lesson.minutes} min"

@@ -15,7 +15,6 @@ TEXT = "I think that he has never read this book."
 DESK = {"code": "ABCDE", "asks": True, "notice": "", "turn": 0, "page": "home"}
 # Each component's entry with the address of a page that shows it, or with data.
 COMPONENTS: dict[str, str | dict] = {
-    "architecture_diagram/diagram": "/inside?inside=architecture",
     "attention_explorer/explorer": "/attention?head=cross.1.1",
     "attention_steps/steps": "/inside?head=encoder.1.1&at_step=softmax",
     "beam_tree/tree": "/decoding?decoding=beam&decoding_view=beam+search",
@@ -34,10 +33,10 @@ COMPONENTS: dict[str, str | dict] = {
     "token_lines/lines": "/",
     "translation_table/table": "/what_if",
     "weight_bars/bars": "/what_if?what_if=rewrite+attention&head=cross.3.4",
+    "whole_pass/pass": "/inside?moment=4",
 }
 # Elements that select something: a click, and Enter on the focused element, report the same.
 SELECTING = {
-    "architecture_diagram/diagram": ".box[tabindex]:not([aria-pressed=true]) >> nth=2",
     "attention_explorer/explorer": ".query_tokens button >> nth=2",
     "attention_steps/steps": ".queries button[aria-pressed=false] >> nth=2",
     "beam_tree/tree": ".stage button >> nth=3",
@@ -50,6 +49,7 @@ SELECTING = {
     "replay_player/player": "button.forward",
     "token_lines/lines": ".row.source button >> nth=1",
     "weight_bars/bars": "button >> nth=1",
+    "whole_pass/pass": ".parts button[aria-label^=Memory]",
 }
 
 SHOWING_TOKENS = (

@@ -160,7 +160,6 @@ def test_every_figure_has_a_button_also_after_it_is_drawn_again(page, address):
     ("path", "button", "kinds", "name", "column"),
     [
         ("/?map=1", ".token_lines .download", "png svg csv npz", "token_lines", "weight"),
-        ("/inside?inside=architecture", ".diagram .download", "png csv", "architecture", "parameters"),
         ("/inside?at_step=softmax", "li.step:not([hidden]) .download", "png csv npz", "attention_softmax", "value"),
         (
             "/decoding?decoding_view=beam+search&decoding=beam&beam=3",

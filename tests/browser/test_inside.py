@@ -90,16 +90,24 @@ def test_the_small_example_is_masked_by_a_click_and_changed_in_its_table(page, a
     expect(elsewhere(page.url).locator("li.step.mask .finding")).to_contain_text("1 of 9")
 
 
-def test_a_block_of_the_diagram_is_chosen_and_opened_step_by_step(page, address, elsewhere, shipped):
-    page.goto(f"{address}/inside?inside=architecture")
-    page.get_by_role("button", name=re.compile("^Cross-attention")).click()
-    expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 1")).to_be_visible()
-    wait_until_idle(page)  # drawing the diagram again takes the focus
-    page.get_by_role("button", name="decoder layer 3").press("Enter")
-    page.wait_for_url(re.compile("block=decoder.2.cross_attention"))
+def test_the_whole_pass_plays_is_held_and_leads_to_a_head(page, address, elsewhere):
+    page.goto(f"{address}/inside")
+    play, station = page.locator(".play span"), page.locator(".whole_pass .place")
+    play.click()
+    expect(play).to_have_text("Pause")
+    page.locator(".whole_pass .slider").fill("3")
+    expect(play).to_have_text("Play")
+    expect(station).to_have_text("Encoder layer 1 of 3: attention")
+    page.wait_for_url("**moment=4**")
     other = elsewhere(page.url)
-    expect(other.get_by_role("button", name="decoder layer 3")).to_have_attribute("aria-pressed", "true")
-    layers = shipped.model.config.num_encoder_layers, shipped.model.config.num_decoder_layers
-    expect(page.locator("text.stack")).to_have_text([f"Encoder × {layers[0]}", f"Decoder × {layers[1]}"])
-    page.get_by_role("button", name="Step by step through this block").click()
-    page.wait_for_url(re.compile("head=cross.3"))
+    expect(other.locator(".whole_pass .place")).to_have_text("Encoder layer 1 of 3: attention")
+    page.keyboard.press("ArrowRight")
+    expect(station).to_have_text("Encoder layer 1 of 3: feed-forward")
+    page.keyboard.press("ArrowLeft")
+    wait_until_idle(page)
+    head = page.get_by_role("button", name="Encoder layer 1, self-attention, head 3 of 8")
+    head.hover()
+    expect(page.locator(".whole_pass .readout")).to_contain_text("head 3 of 8: 6 × 6 weights")
+    head.click()
+    page.wait_for_url(re.compile(r"head=encoder\.1\.3.*inside=step"))
+    expect(page.locator("li.step.softmax")).to_be_visible()

@@ -1,16 +1,14 @@
-"""Laws of the findings on one attention block and on the architecture: numbers counted again from the arrays."""
+"""Laws of the findings on one attention block: numbers counted again from the arrays."""
 
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
-from support.traces import KINDS, labels, loaded, stages_of, trace_of
+from support.traces import KINDS, labels, stages_of, trace_of
 
-from headlight.views.inside.architecture_content import share_words
 from headlight.views.inside.scaling import describe_head, describe_random
 from transformer.experiments.attention import measure_random_products
-from transformer.interpret.parameters import blocks_of
 
 
 def softmax_by_hand(scores):
@@ -83,12 +81,3 @@ def test_random_products_grow_and_the_median_row_gains_while_the_mean_loses():
     }
     assert {name: finding[name] for name in expected} == pytest.approx(expected, rel=1e-5)
     assert ratio < 1 < spread.typical_ratio[-1]
-
-
-def test_a_block_shows_its_parameters_and_their_share():
-    for block in blocks_of(loaded("en-de").model):
-        count, _, share = share_words(block, 2 * block.parameters).partition(" · ")
-        if block.shared_with or not block.parameters:
-            assert count == ("" if not block.shared_with else f"shared with {block.shared_with.replace('_', ' ')}")
-        else:
-            assert (int(count.replace(",", "")), share) == (block.parameters, "50 %")

@@ -130,7 +130,7 @@ VIEWS = {
     "/training?training=compare+runs": "Training",
     "/inside?head=decoder.1.1": "Inside",
     f"/inside?inside={quote('small example')}&toy_flipped=000111000000000000": "Inside",
-    "/inside?inside=architecture": "Inside",
+    "/inside": "Inside",
     "/inside?inside=masks": "Inside",
     "/inside?inside=masks&head=cross.1.1": "Inside",
     f"/inside?inside={quote('why √d_k')}": "Inside",

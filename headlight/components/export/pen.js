@@ -50,8 +50,13 @@ export class SvgPen {
     this.add("rect", { ...box(x, y, wide, high), fill: PAPER });
   }
 
-  fillText(text, x, y) {
-    const look = { "text-anchor": ANCHORS[this.textAlign], ...this.paint("fill", this.fillStyle) };
+  // A font that is set is "600 13px NAME" or "13px NAME"; a text wider than `most` is squeezed.
+  fillText(text, x, y, most = Infinity) {
+    const [, bold, size = 12] = /^(600 )?([\d.]+)px/.exec(this.font) ?? [];
+    const font = this.font && { "font-size": rounded(Number(size)), ...(bold && { "font-weight": 600 }) };
+    const squeezed = most < Infinity && widthOf(text, size, bold ? 600 : 400) > most + 1;
+    const length = squeezed && { textLength: rounded(most), lengthAdjust: "spacingAndGlyphs" };
+    const look = { "text-anchor": ANCHORS[this.textAlign], ...font, ...length, ...this.paint("fill", this.fillStyle) };
     this.add("text", { x: rounded(x), y: rounded(y), ...look }, String(text));
   }
 
@@ -65,6 +70,10 @@ export class SvgPen {
 
   lineTo(x, y) {
     this.path += `L${rounded(x)} ${rounded(y)}`;
+  }
+
+  bezierCurveTo(...places) {
+    this.path += `C${places.map(rounded).join(" ")}`;
   }
 
   stroke() {

@@ -31,17 +31,6 @@ export const OF_WEIGHTS = [["rgb(158, 202, 255)", "rgb(8, 48, 107)"], ["rgb(1, 0
 export const HEADS = ["#0072b2", "#8f7d00", "#cc79a7", "#56b4e9", "#8c6bb1", "#a6611a", "#1b9aaa", "#7f7f7f"];
 // Kinds of attention, in the finder of heads.
 export const KINDS = { encoder: HEADS[0], decoder: HEADS[1], cross: HEADS[2] };
-// The blocks of a model by their kind, each with an opacity.
-export const BLOCKS = {
-  embedding: ["rgb(204, 121, 167)", 0.35],
-  positions: ["rgb(128, 128, 128)", 0.2],
-  attention: ["rgb(140, 107, 177)", 0.4],
-  feed_forward: ["rgb(86, 180, 233)", 0.4],
-  norm: ["rgb(240, 228, 66)", 0.4],
-  add: ["rgb(128, 128, 128)", 0.2],
-  output_projection: ["rgb(0, 114, 178)", 0.3],
-  softmax: ["rgb(0, 158, 115)", 0.35],
-};
 
 export function asText([red, green, blue, opaque = 1]) {
   return `rgba(${[red, green, blue].map(Math.round).join(", ")}, ${opaque.toFixed(3)})`;

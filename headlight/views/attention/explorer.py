@@ -55,7 +55,10 @@ def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes | LongEx
 def _show_ways(selection: Selection) -> None:
     places = {"query": selection.queries, "key": selection.keys}
     step = {name: str(numbers[0] + 1) for name, numbers in places.items() if len(numbers) == 1}
-    label, query = "Inside this head, step by step", {"head": selection.head.address, "at_step": "softmax", **step}
+    label, query = (
+        "Inside this head, step by step",
+        {"inside": "step by step", "head": selection.head.address, "at_step": "softmax", **step},
+    )
     cell = {"research": "why this cell", "head": selection.head.address, **step}
     st.page_link("pages/research.py", label="Why this cell?", icon=_ARROW, query_params=cell, width="content")
     offer_view("This head over a corpus", "attention", "one head")

@@ -1,13 +1,13 @@
-"""The page on the inside of attention: one view at a time."""
+"""The page on the inside of the model: one view at a time."""
 
 from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
-from . import architecture, masks, scaling, steps, toy
+from . import masks, scaling, steps, toy, whole_pass
 
 VIEWS = {
+    "the whole pass": whole_pass.show,
     "step by step": steps.show,
-    "architecture": architecture.show,
     "small example": toy.show,
     "why √d_k": scaling.show,
     "masks": masks.show,

@@ -44,7 +44,7 @@ def weights(shipped, layer, head) -> np.ndarray:
 def visit(app, page: str):
     """Follow a link of the sidebar; Streamlit takes the values of the page out of the address."""
     app.query_params.pop("head", None)
-    app.query_params["map"] = "1"
+    app.query_params["map"], app.query_params["inside"] = "1", "step by step"
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     assert not app.exception
     return app
@@ -85,7 +85,9 @@ def test_a_chosen_head_stands_in_the_address_and_is_kept_from_page_to_page():
     assert chosen(visit(app, "home")) == (layer, "6")
     choose(app, "layer", "average")
     assert app.query_params["head"] == "cross.all.6"
-    assert chosen(visit(app, "inside")) == chosen(open_page("pages/inside.py")), "a page of single heads"
+    assert chosen(visit(app, "inside")) == chosen(open_page("pages/inside.py", inside="step by step")), (
+        "a page of single heads"
+    )
     assert chosen(visit(app, "home")) == ("average", "6")
 
 
@@ -97,7 +99,7 @@ def test_a_head_of_another_kind_is_kept_for_a_page_that_shows_it():
 
 
 def test_another_kind_begins_with_its_plainest_head(shipped):
-    app, roles = open_page("pages/inside.py"), results.roles(results.checkpoint("en-de"))
+    app, roles = open_page("pages/inside.py", inside="step by step"), results.roles(results.checkpoint("en-de"))
     for one in ("cross", "encoder", "decoder", "cross"):
         assert chosen(choose(app, "kind", one)) == labels(plainest_head(shipped.trace(SENTENCE), one, roles))
         assert kind(app) == one

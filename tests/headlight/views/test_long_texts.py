@@ -22,6 +22,7 @@ LIMITED = {
     "/research?research=contrast": "at most 256",
     "/decoding?decoding=beam&decoding_view=beam+search": "ends. To read each of them again",
     "/?map=1": "each says its value alone",
+    "/inside": "at most 90 tokens",
     "/inside?inside=masks": "cells that this page draws",
 }
 

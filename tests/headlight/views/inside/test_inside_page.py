@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.by_hand import ByHand
-from support.pages import ROOT, fact_array, open_page, page_text, payload
+from support.pages import ROOT, fact_array, open_page, payload
 
 from transformer import Translator
 
@@ -61,24 +61,12 @@ def test_rows_have_the_chosen_names_and_an_encoder_row_its_own_token(rows, first
     assert facts(open_inside(head="encoder.1.1", rows=rows))["queries"][0] == trace.source_tokens[0]
 
 
-def test_a_block_shows_its_shapes_and_leads_to_its_views(shipped):
-    vocabulary, steps = shipped.model.config.output_size, len(shipped.trace(FIRST).target_ids)
-    for block, sizes in (
-        ("target_embedding", f"{steps} ids in, {steps} x 256 out"),
-        ("softmax", f"{steps} x {vocabulary} in, {steps} x {vocabulary} out"),
-        ("decoder.2.self_attention", f"{steps} x 256 in, {steps} x 256 out"),
-    ):
-        app = open_inside(inside="architecture", block=block)
-        assert f"Here: {sizes} (batch 1)." in page_text(app)
-    for view, way in zip(("step by step", "masks"), ways_on(app), strict=True):
-        opened = open_inside(inside="architecture", block=block)
-        next(each for each in ways_on(opened) if each.label == way.label).click().run()
-        shown = [opened.segmented_control(key=f"{key}_buttons").value for key in ("kind", "layer", "head")]
-        assert opened.segmented_control(key="inside").value == view and shown == ["decoder", "3", "1"]
-
-
-def ways_on(app: AppTest) -> list:
-    return [each for each in app.button if each.proto.type == "primary"]
+@pytest.mark.parametrize(
+    "query", [{}, {"inside": "architecture", "block": "softmax"}, {"moment": "3", "head": "cross.1.1"}]
+)
+def test_the_page_begins_with_the_whole_pass(query):
+    assert open_inside(**query).segmented_control(key="inside").value == "the whole pass"
+    assert open_inside(head="cross.1.1").segmented_control(key="inside").value == "step by step", "as it always was"
 
 
 def test_the_small_example_is_computed_from_its_tables_and_the_mask_of_the_address():
