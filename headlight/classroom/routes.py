@@ -3,6 +3,7 @@
     GET  /c                       the field for a code
     GET  /c/CODE                  the page, the same for all
     GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON
+    GET  /c/CODE/quiz             the items of this phone's form, without any answer
     POST /c/CODE/answer           {"round": 3, "choice": 1}; 200 once it is durable, repeated at will
     GET  /c/CODE/try              leads to the app, where the question can be tried, once it is revealed
     POST /c/CODE/answers.csv      the teacher's table; the secret as "Authorization: Bearer SECRET"
@@ -34,6 +35,7 @@ from streamlit.url_util import make_url_path
 
 from .admission import Presence, RateLimit, hash_participant, network_of
 from .opening import has_store, open_store
+from .quiz import chosen_options
 from .store import Answer, Classroom, Kind, NotTheTeacherError, Outcome, Phase, Question, Round, StoreError
 from .teaching import Tally, Teacher, read_code, sign_of, tally_of
 
@@ -183,13 +185,24 @@ class Desk:
         if current is None or current.number != body["round"]:
             raise Refusal(*_REFUSED[Outcome.CLOSED])
         try:
-            choice = current.question.read_choice(body.get("choice"))
+            choice = current.read_choice(body.get("choice"))
         except ValueError:
             raise Refusal(400, "This answers another question.") from None
         participant = self._admitted(classroom, number, address)
         answer = Answer(round=current.number, participant=participant, choice=choice, at=self.store.now())
         self._let_pass(self.store.answer(classroom.code, answer))
         return JSONResponse({"kept": choice}, headers=_NO_STORE)
+
+    def quiz(self, code: str, address: str, number: str) -> Response:
+        """Return the items of a participant's form in the quiz that is open."""
+        classroom = self._find(code, address)
+        participant = self._admitted(classroom, number, address)
+        current = classroom.current
+        if current is None or current.quiz is None:
+            raise Refusal(404, "There is no quiz.")
+        items = [{"text": item.text, "options": item.options} for item in current.quiz.items_for(participant)]
+        content = {"round": current.number, "items": items, "texts": current.quiz.texts}
+        return JSONResponse(content, headers=_NO_STORE)
 
     def _admitted(self, classroom: Classroom, number: str, address: str) -> str:
         """Return a participant's hashed number once they are in. Raises Refusal."""
@@ -252,6 +265,8 @@ def state_of(
 
 def _as_sent(question: Question, choice: str) -> object:
     """Return a stored choice as the page sends it."""
+    if question.kind == Kind.QUIZ:
+        return chosen_options(choice)
     chosen = question.chosen(choice)
     return float(choice) if question.kind == Kind.NUMBER else chosen[0] if question.kind == Kind.ONE else chosen
 
@@ -307,6 +322,11 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store, *, with_app: b
             return _refused(400, "This is no answer.")
         return await desk.run(desk.answer, *_who(request), body)
 
+    async def quiz(request: Request) -> Response:
+        if not _is_participant(request):
+            return _refused(400, "This is no question of the page's.")
+        return await desk.run(desk.quiz, *_who(request))
+
     async def try_it(request: Request) -> Response:
         return await desk.run(desk.try_it, request.path_params["code"], _address(request))
 
@@ -325,6 +345,7 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store, *, with_app: b
         Route(door, ask_code),
         Route(f"{door}/{{code}}", enter),
         Route(f"{door}/{{code}}/state", state),
+        Route(f"{door}/{{code}}/quiz", quiz),
         Route(f"{door}/{{code}}/answer", answer, methods=["POST"]),
         *(app_routes if with_app else []),
         Route(f"{door}/{{rest:path}}", nothing, methods=["GET", "POST"]),

@@ -10,6 +10,8 @@ const name = `headlight-class-${code}`;
 let held = { v: 0 }; // the state as it was last sent
 let wanted; // a choice that the server has not acknowledged
 let late = false; // the last one came after the end of its round
+let quiz; // items of this phone's form, with the round that they are of
+let place = 0; // number of the item that is shown, from 0; past the last one where all are answered
 let polling, sending; // AbortControllers of requests on their way
 let pollTimer, sendTimer;
 
@@ -137,8 +139,41 @@ function said(choice) {
   return /[.!?…]”?$/.test(words) ? words : `${words}.`;
 }
 
+// Get the items of a quiz, again and again until they are there.
+async function openQuiz(round) {
+  quiz = { round, items: [] };
+  try {
+    const [, content] = await ask("quiz", new AbortController());
+    if (content.round === held.round) quiz = content;
+  } catch { /* asked again below */ }
+  if (held.round !== round) return;
+  if (!quiz.items.length) return void setTimeout(() => held.round === round && openQuiz(round), SEEN);
+  const first = answers().indexOf(null);
+  place = first < 0 ? quiz.items.length : first;
+  show(true);
+}
+
+const answers = () => wanted ?? held.yours ?? quiz.items.map(() => null);
+
+function turn(to) {
+  place = to;
+  show(true);
+}
+
+function answerItem(index) {
+  choose(answers().map((each, at) => (at === place ? index : each)));
+  turn(place + 1);
+}
+
+function quizStatus() {
+  const { items, texts } = quiz;
+  if (wanted !== undefined) return texts.sending;
+  return items.length ? texts[place < items.length ? "tap" : "done"] : "";
+}
+
 function status() {
   const { phase, kind, yours } = held;
+  if (kind === "quiz") return quizStatus();
   if (phase === "lobby") return "You are in. Look at the wall.";
   if (phase === "revealed") return held.said;
   if (phase === "closed") {
@@ -158,20 +193,25 @@ function element(tag, text, ...classes) {
 }
 
 function show(isNew) {
-  const { phase, kind, options = [] } = held;
+  const { phase, kind } = held, isQuiz = kind === "quiz";
+  if (isQuiz && quiz?.round !== held.round) openQuiz(held.round);
+  const item = isQuiz ? quiz.items[place] : held, options = item?.options ?? [];
   const asking = phase === "asking", revealed = phase === "revealed";
-  const mine = wanted ?? held.yours ?? [];
+  const mine = isQuiz ? answers()[place] : wanted ?? held.yours ?? [];
   $("door").hidden = true;
   $("room").hidden = false;
   $("error").textContent = "";
   $("me").textContent = held.me ? `· you are ${held.me}` : "";
-  $("text").textContent = held.text ?? "";
-  $("about").textContent = held.about ?? "";
+  $("text").textContent = item?.text ?? "";
+  $("about").textContent = isQuiz && item ? placeWords() : held.about ?? "";
+  $("back").hidden = !(isQuiz && place);
+  $("back").textContent = isQuiz ? quiz.texts?.back : "";
   if (isNew) {
     $("value").value = "";
     $("options").replaceChildren(...options.map((label, index) => {
       const button = element("button", label);
-      button.addEventListener("click", () => choose(kind === "one" ? index : toggled(index)));
+      const answer = { one: choose, quiz: answerItem, several: () => choose(toggled(index)) }[kind];
+      button.addEventListener("click", () => answer(index));
       return button;
     }));
   }
@@ -185,6 +225,11 @@ function show(isNew) {
   $("try").hidden = !(revealed && held.try);
   $("try").href = `${here}/try`;
   if ($("status").textContent !== status()) $("status").textContent = status();
+}
+
+function placeWords() {
+  const numbers = { number: place + 1, of: quiz.items.length };
+  return quiz.texts.place.replace(/\{(\w+)\}/g, (_, name) => numbers[name]);
 }
 
 function toggled(index) {
@@ -216,6 +261,8 @@ $("number").addEventListener("submit", (event) => {
   if (text && Number.isFinite(Number(text))) choose(Number(text));
   else $("value").select();
 });
+
+$("back").addEventListener("click", () => turn(place - 1));
 
 if (code) {
   const wake = () => document.body.dataset.code && !document.hidden && (send(), poll());

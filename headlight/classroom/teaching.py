@@ -19,13 +19,14 @@ import hashlib
 import hmac
 import io
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 from headlight.app.spreadsheet import as_text
 
+from .quiz import chosen_options
 from .store import (
     IDLE,
     LASTS,
@@ -41,6 +42,7 @@ from .store import (
     NotTheTeacherError,
     Phase,
     Question,
+    Quiz,
     Round,
     Truth,
 )
@@ -54,13 +56,18 @@ HERE = 30.0  # seconds of presence after a request: a phone in a pocket asks eve
 _TRIES = 50
 _HAND = ""  # in place of a participant
 MOST_HANDS = 999  # for an option
+COLUMNS = (  # of the table; the last six are empty but in a quiz
+    *("round", "step", "question", "participant", "answer", "right", "seconds"),
+    *("quiz", "form", "item", "idea", "level", "misconception"),
+)
 
 
 @dataclass(frozen=True)
 class Tally:
     """Answers of a round: the count of each option, or all numbers in their order.
 
-    answered: number of participants. right: number of right ones, None where nothing is right or wrong.
+    answered: number of participants, of a quiz those who are done. right: number of right ones, None where nothing is
+    right or wrong.
     """
 
     answered: int
@@ -134,6 +141,11 @@ class Teacher:
         """Ask a question; an open one is closed. step: in addresses, such as "attention.3"."""
         return self._change(lambda old: self._with_round(old, question, truth or Truth(), step))
 
+    def ask_quiz(self, quiz: Quiz, text: str) -> Classroom:
+        """Open a quiz; text: for the wall. It ends with `close_round`, and nothing of it is revealed."""
+        question = Question(text, kind=Kind.QUIZ)
+        return self._change(lambda old: self._with_round(old, question, Truth(), f"quiz.{quiz.when}", quiz))
+
     def ask_again(self) -> Classroom:
         """Ask the last question once more, in a round of its own: none of its answers counts for the new one."""
 
@@ -141,7 +153,7 @@ class Teacher:
             if not old.rounds:
                 raise ClassError("Nothing has been asked yet.")
             last = old.rounds[-1]
-            return self._with_round(old, last.question, last.truth, last.step)
+            return self._with_round(old, last.question, last.truth, last.step, last.quiz)
 
         return self._change(again)
 
@@ -240,14 +252,18 @@ class Teacher:
         names = {_HAND: 0} | {participant: number for number, participant in enumerate(known, start=1)}
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(["round", "step", "question", "participant", "answer", "right", "seconds"])
+        writer.writerow(COLUMNS)
         for each in rounds:
+            if each.quiz:
+                rows = _quiz_rows(each, each.quiz, answers[each.number], names)
+                writer.writerows(map(as_text, row) for row in rows)
+                continue
             for answer in (*_hands(each), *answers[each.number]):
                 right = {None: "", True: "yes", False: "no"}[each.truth.is_right(each.question, answer.choice)]
                 seconds = round(max(0.0, answer.at - each.opened), 1)
                 words = _in_words(each.question, answer.choice)
                 cells = (each.number, each.step, each.question.text, names[answer.participant], words, right, seconds)
-                writer.writerow(map(as_text, cells))
+                writer.writerow(map(as_text, (*cells, *[""] * (len(COLUMNS) - len(cells)))))
         return text.getvalue().encode()
 
     def end(self) -> Classroom:
@@ -279,13 +295,23 @@ class Teacher:
 
         return self._store.change(self.code, checked)
 
-    def _with_round(self, old: Classroom, question: Question, truth: Truth, step: str) -> Classroom:
+    def _with_round(
+        self, old: Classroom, question: Question, truth: Truth, step: str, quiz: Quiz | None = None
+    ) -> Classroom:
         if len(old.rounds) >= MOST_ROUNDS:
             raise NoRoomError(f"A class can ask {MOST_ROUNDS} times: please open another one.")
         old = self._closed(old, Phase.CLOSED)
         now = self._store.now()
         number, version = len(old.rounds) + 1, old.version + 1
-        new = Round(number=number, question=question, truth=truth, step=step[:100], version=version, opened=now)
+        new = Round(
+            number=number,
+            question=question,
+            truth=truth,
+            step=step[:100],
+            version=version,
+            opened=now,
+            quiz=quiz,
+        )
         return replace(old, phase=Phase.ASKING, rounds=(*old.rounds, new))
 
     def _closed(self, old: Classroom, phase: Phase) -> Classroom:
@@ -293,6 +319,7 @@ class Teacher:
         if not old.rounds:
             return replace(old, phase=phase)
         last = old.rounds[-1]
+        phase = Phase.LOBBY if last.quiz else phase
         closed = self._store.now() if last.closed is None else last.closed
         return replace(old, phase=phase, rounds=(*old.rounds[:-1], replace(last, closed=closed)))
 
@@ -303,6 +330,8 @@ class Teacher:
 def tally_of(current: Round, answers: list[Answer]) -> Tally:
     """Return the tally of a round, raised hands among its answers."""
     question, truth = current.question, current.truth
+    if current.quiz:
+        return Tally(answered=sum(None not in chosen_options(answer.choice) for answer in answers))
     choices = [answer.choice for answer in (*_hands(current), *answers)]
     chosen = [index for choice in choices for index in question.chosen(choice)]
     is_judged = bool(truth.right) or truth.value is not None
@@ -322,6 +351,18 @@ def _hands(current: Round) -> list[Answer]:
         for option, count in enumerate(current.hands)
         for _ in range(count)
     ]
+
+
+def _quiz_rows(
+    current: Round, quiz: Quiz, answers: list[Answer], names: Mapping[str, int]
+) -> Iterator[tuple[object, ...]]:
+    """Yield a row of the table for each answered item."""
+    for answer in answers:
+        seconds = round(max(0.0, answer.at - current.opened), 1)
+        for item, chosen in quiz.answers(answer.participant, answer.choice):
+            right = "yes" if chosen == item.right else "no"
+            cells = (current.number, current.step, item.text, names[answer.participant], item.options[chosen], right)
+            yield (*cells, seconds, quiz.when, item.form, item.name, item.idea, item.level, item.misconceptions[chosen])
 
 
 def _in_words(question: Question, choice: str) -> str:

@@ -8,6 +8,7 @@ from headlight.app.results import TranslationRequest
 from headlight.classroom import Classroom, Kind, Phase, Round, Tally, View
 
 from ..answer import number_words
+from ..quiz_bank import bank, fill
 from .asking import ClassQuestion
 
 MOST_BINS = 6  # of a histogram of numbers
@@ -56,6 +57,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "why": screen.question if isinstance(screen.question, str) else "",
         "tokens": list(screen.tokens),
         "acts": acts(classroom, screen, shown),
+        "quiz": {when: bank()["texts"][when] for when in ("before", "after")},
     }
     is_over = classroom.phase == Phase.REVEALED
     if current is None or view.tally is None or (is_over and screen.page == "lessons"):  # it would cover the summary
@@ -76,8 +78,15 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "bars": counts if shown else [],
         "right": list(current.truth.right) if is_over else [],
         "told": current.truth.sentence if is_over else "",
+        "done": _done(view, current),
     }
     return content
+
+
+def _done(view: View, current: Round) -> str:
+    """Return how many phones are done with a quiz, "" for a question."""
+    done = view.tally.answered if view.tally else 0
+    return fill(bank()["texts"]["count"], done=done, here=max(view.here, done)) if current.quiz else ""
 
 
 def bars_shown(classroom: Classroom, bars: bool) -> bool:
@@ -89,6 +98,8 @@ def acts(classroom: Classroom, screen: Screen, shown: bool) -> list[str]:
     """Return the teacher's possible acts, by the screen's names, the next one first."""
     onward = ["next"] if screen.step else []
     match classroom.phase:
+        case Phase.ASKING if classroom.rounds[-1].quiz:
+            return ["close"]
         case Phase.ASKING:
             return ["close", "reveal", *onward]
         case Phase.CLOSED:
