@@ -5,12 +5,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from headlight import plots
 from headlight.app.statics import style
-from headlight.app.widgets import offer_download, plain, show_table
+from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
+from headlight.plots import QuizOption, QuizRow
 
 from ..answer import number_words
+from ..gain import QuizResult, quiz_result, read_answers, summary_words
+from ..quiz_bank import bank, fill
 from . import desk
 
 STYLE = Path(__file__).with_name("summary.css")
@@ -54,6 +58,55 @@ def _show(teacher: Teacher) -> None:
     st.html(style(STYLE))
     with st.container(key="class_rounds"):
         show_table("Questions and answers of the class", "round", HEADER, names)
+    if any(each.quiz for each in rounds):
+        _show_quizzes(teacher, rounds, tallies)
+
+
+def _show_quizzes(teacher: Teacher, rounds: Sequence[Round], tallies: Sequence[Tally]) -> None:
+    """Show the gain from the quiz before to the quiz after, and the picture of both."""
+    answers = read_answers([teacher.csv().decode()])
+    result, words = quiz_result(answers), bank()["picture"]
+    st.markdown(plain(summary_words(result, answers)))
+    if result:
+        rows = [*quiz_rows(result), *vote_rows(rounds, tallies)]
+        times = bank()["gain"]["columns"]
+        figure = plots.quiz(rows, (times[0], times[1]), theme="page")
+        show_figure(figure, "class_quiz", words["title"])
+
+
+def quiz_rows(result: QuizResult) -> list[QuizRow]:
+    """Return the rows of the picture: each idea, and below it its items with the chosen options."""
+    labels = {item["name"]: item["label"] for item in bank()["item"]}
+    right = bank()["picture"]["right"]
+    names = bank()["misconceptions"] | {"": {"says": right, "short": right}}
+    rows = []
+    for idea, change in result.ideas.items():
+        rows.append(
+            QuizRow(bank()["ideas"].get(idea, idea), [QuizOption(right, "", change.before, change.after)], True)
+        )
+        for item in result.items.index[result.items.idea == idea]:
+            counts = result.chosen.loc[item]
+            shares = (counts / counts.sum().clip(lower=1)).groupby("misconception").sum()
+            options = [
+                QuizOption(names[name]["says"], names[name]["short"], each.before, each.after)
+                for name, each in shares.iterrows()
+            ]
+            rows.append(QuizRow(labels.get(item, item), options))
+    return rows
+
+
+def vote_rows(rounds: Sequence[Round], tallies: Sequence[Tally]) -> list[QuizRow]:
+    """Return a row for each question with a right answer that was asked twice: the first and the last vote."""
+    votes: dict[tuple[object, str], list[float]] = {}
+    for each, tally in zip(rounds, tallies, strict=True):
+        if tally.right is not None and tally.answered:
+            votes.setdefault((each.question, each.step), []).append(tally.right / tally.answered)
+    words = bank()["picture"]
+    return [
+        QuizRow(fill(words["vote"], step=step), [QuizOption(words["right"], "", shares[0], shares[-1])])
+        for (_, step), shares in votes.items()
+        if len(shares) > 1
+    ]
 
 
 def _csv(teacher: Teacher) -> bytes:
