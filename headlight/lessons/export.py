@@ -24,6 +24,7 @@ from .answer import Answer, Kind, Run
 from .file import Lesson, read_lessons
 from .measures.hand import SHAPE
 from .overview import TITLES
+from .quiz import alone_payload
 from .step_view import HOME_HEAD, StepView, Try, off_words, payload_of, pose
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
@@ -59,7 +60,7 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
         for moment in ("at", "shown")
     }
     examples = {seed: toy_block(toy_numbers(SHAPE, int(seed)), 0, 0).facts() for seed in sorted(filter(None, seeds))}
-    return {"lessons": exported, "examples": examples}
+    return {"lessons": exported, "examples": examples, "quiz": alone_payload()}
 
 
 @results.cached(max_entries=4, show_spinner=False)

@@ -81,12 +81,12 @@ def quiz_rows(result: QuizResult) -> list[QuizRow]:
     names = bank()["misconceptions"] | {"": {"says": right, "short": right}}
     rows = []
     for idea, change in result.ideas.items():
-        rows.append(
-            QuizRow(bank()["ideas"].get(idea, idea), [QuizOption(right, "", change.before, change.after)], True)
-        )
+        total = QuizOption(right, "", change.before, change.after)
+        rows.append(QuizRow(bank()["ideas"].get(idea, idea), [total], is_heading=True))
         for item in result.items.index[result.items.idea == idea]:
             counts = result.chosen.loc[item]
             shares = (counts / counts.sum().clip(lower=1)).groupby("misconception").sum()
+            shares = shares.reindex(sorted({"", *shares.index}), fill_value=0.0)
             options = [
                 QuizOption(names[name]["says"], names[name]["short"], each.before, each.after)
                 for name, each in shares.iterrows()
