@@ -80,8 +80,8 @@ class Quiz extends Component {
       this.draw();
     });
     const save = () => saveFile("quiz.csv", "text/csv", csvOf(tableOf(items, held)));
-    const following = held.after ? ["before", texts.again] : answers ? ["after", texts.after] : ["before", texts.before];
-    const go = button(following[1], () => this.begin(following[0]), "next");
+    const next = answers && !held.after ? "after" : "before";
+    const go = button(held.after ? texts.again : texts[next], () => this.begin(next), "next");
     const after = item ? (place ? [back] : []) : answers ? [go, button(texts.save, save)] : [go];
     this.find(".acts").replaceChildren(...after);
   }

@@ -1,0 +1,149 @@
+"""The bank of the quiz: its forms and sources, solvers who see the options alone, and learners with one misconception."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from support.source_files import ROOT
+
+from headlight.classroom import PER_FORM, Quiz, QuizItem
+from headlight.lessons import quiz
+from headlight.lessons.answer import Run, Undecided
+from headlight.lessons.file import read_lessons
+from headlight.lessons.quiz import class_quiz, quiz_items
+from headlight.lessons.quiz_bank import bank
+from transformer.errors import UserError
+
+TABLES = {table["name"]: table for table in bank()["item"]}
+LESSONS = {lesson.name: lesson for lesson in read_lessons()[0]}
+# What a learner with one misconception looks for in the options: words of the belief itself.
+BELIEFS = {
+    "importance": r"important",
+    "probability": r"how sure|probability has fallen",
+    "counts": r"how often .* training texts",
+    "swapped": r"key of the reading|those after it|before the fourth|“moon” was read",
+    "dictionary": r"dictionary",
+    "own_position": r"same place|own place",
+    "order_known": r"sees which word comes first",
+    "later": r"later ones|sees the whole translation",
+    "programmed": r"rules demand|programmed",
+    "learning": r"next translation is better|has got used|has learned",
+    "lost_word": r"word is lost|they are lost|reads the words that are its own",
+    "one_head": r"does the translating|did the translating",
+    "display": r"only show",
+    "copies": r"the same weights",
+    "winner": r"all others zero|gets all",
+    "proportional": r"divides each score by the sum",
+    "share_lost": r"is lost\.$",
+    "even": r"evenly",
+}
+AT_MOST = 0.25 + 0.10  # share of right answers of a solver who knows nothing
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def score(key: Callable[[QuizItem, str], float]) -> float:
+    """Return the expected share of right answers of a solver who takes the option with the largest key."""
+    total = 0.0
+    for item in quiz_items():
+        keys = [key(item, option) for option in item.options]
+        best = [at for at, each in enumerate(keys) if each == max(keys)]
+        total += (item.right in best) / len(best)
+    return total / len(quiz_items())
+
+
+def test_four_ideas_have_three_items_each_and_both_forms_are_parallel():
+    items = quiz_items()
+    assert Counter(item.idea for item in items) == dict.fromkeys(bank()["ideas"], 3)
+    forms = [[item for item in items if item.form == form] for form in "AB"]
+    assert [len(form) for form in forms] == [PER_FORM, PER_FORM] and len(items) == 2 * PER_FORM
+    assert [item.level for item in forms[0]] == [item.level for item in forms[1]]
+    assert [Counter(item.level for item in form) for form in forms] == 2 * [{"fact": 3, "consequence": 3}]
+    assert all(set(bank()["ideas"]) == {item.idea for item in form} for form in forms)
+
+
+def test_each_wrong_option_is_a_misconception_with_a_source():
+    known = bank()["misconceptions"]
+    used = {name for item in quiz_items() for name in item.misconceptions if name}
+    assert used == set(known) == set(BELIEFS)
+    assert all(len(item.options) == 4 and len(set(item.options)) == 4 for item in quiz_items())
+    assert all(each["source"] and each["says"] and each["short"] for each in known.values())
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda item, option: len(option),
+        lambda item, option: -len(option),
+        lambda item, option: len(words(option) & words(item.text)),
+        lambda item, option: len(words(option) & words(item.text)) / len(words(option)),
+    ],
+    ids=["longest", "shortest", "most shared words", "largest share of shared words"],
+)
+def test_who_sees_the_options_alone_is_hardly_better_than_chance(key):
+    assert score(key) <= AT_MOST
+
+
+def test_no_place_is_right_most_often():
+    for form in ("A", "B", "AB"):
+        places = Counter(item.right for item in quiz_items() if item.form in form)
+        assert max(places.values()) / places.total() <= AT_MOST
+
+
+@pytest.mark.parametrize("belief", BELIEFS)
+def test_a_learner_with_one_misconception_takes_the_options_made_for_it(belief):
+    """Where no option says what they believe they guess; so they are right in less than half."""
+    right = 0.0
+    for item in quiz_items():
+        held = [at for at, option in enumerate(item.options) if re.search(BELIEFS[belief], option, re.IGNORECASE)]
+        made = [at for at, name in enumerate(item.misconceptions) if name == belief]
+        assert held == made, item.name
+        right += 0.0 if held else 0.25
+    assert right / len(quiz_items()) < 0.5
+
+
+def test_each_item_is_taught_by_a_step_and_stands_in_none():
+    matrix = (ROOT / "docs" / "quiz.md").read_text(encoding="utf-8")
+    said = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "headlight/lessons/shipped").glob("*.toml"))
+    for item in quiz_items():
+        table, steps = TABLES[item.name], TABLES[item.name]["taught"]
+        for step in steps:
+            name, _, number = step.partition(".")
+            assert 1 <= int(number) <= len(LESSONS[name].steps), step
+        assert f"| `{item.name}` | {item.idea} | {item.level} | {item.form} | {', '.join(steps)} |" in matrix
+        for text in (table["ask"], *(option["say"] for option in table["options"])):
+            assert said.count(text) == 1, "in the quiz alone"
+
+
+def test_an_item_about_a_model_is_what_the_model_does(monkeypatch):
+    """The facts hold for the first sentence that shows them; without any the quiz says so."""
+    items = {item.name: item for item in quiz_items()}
+    told = {name: items[name].text for name, table in TABLES.items() if "fact" in table}
+    assert len(told) == 3 and not any("{" in text for text in told.values())
+    seen: list[str] = []
+
+    def never(run: Run) -> quiz.Fact:
+        seen.append(run.request.text)
+        raise Undecided("Not here.")
+
+    monkeypatch.setitem(quiz.FACTS, "heads_that_matter", never)
+    with pytest.raises(UserError, match="heads_1"):
+        quiz._item(TABLES["heads_1"])
+    assert seen == TABLES["heads_1"]["sentences"]
+    monkeypatch.setitem(quiz.FACTS, "heads_that_matter", lambda run: ("few", {"count": 4, "heads": 72}))
+    item = quiz._item(TABLES["heads_1"])
+    assert item.options[item.right].startswith("In 4:") and seen[0] in item.text
+
+
+def test_a_phone_gets_one_form_before_and_the_other_one_after():
+    before, after = (class_quiz(when) for when in ("before", "after"))
+    forms = Counter()
+    for number in range(400):
+        first, last = (quiz.items_for(f"phone {number}") for quiz in (before, after))
+        assert {item.form for item in first} ^ {item.form for item in last} == {"A", "B"}
+        forms[first[0].form] += 1
+    assert 160 < forms["A"] < 240
+    assert Quiz(when="after", items=[vars(item) for item in before.items]) == Quiz("after", before.items)
