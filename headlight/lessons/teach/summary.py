@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight import plots
+import headlight.plots as plots
 from headlight.app.statics import style
 from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
