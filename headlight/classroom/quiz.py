@@ -1,16 +1,16 @@
 """A quiz of a class: items in two forms, answered on each phone at its own pace.
 
-A phone gets one form before the lesson and the other one after it, half of the phones form A first. So both forms, of
-which one may be harder, are equally often before and after. All answers of a phone are one choice, such as "2,0,,1,,".
+A phone gets one form before the lesson and the other one after it; half of the phones begin with form A. So a form that
+is harder makes no gain. All answers of a phone are one choice, stored as "2,0,,1,,".
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
-FORMS = ("A", "B")
-BEFORE, AFTER = "before", "after"
+FORMS, BEFORE, AFTER = ("A", "B"), "before", "after"
 PER_FORM = 6  # items
+COLUMNS = ("quiz", "form", "item", "idea", "level", "misconception")  # of a table of answers, after those of questions
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,6 @@ class QuizItem:
     text: str
     options: tuple[str, ...]
     misconceptions: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        for name in ("options", "misconceptions"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        if len(self.options) != len(self.misconceptions) or self.misconceptions.count("") != 1:
-            raise ValueError(f"{self.name} needs one right option and a misconception for each other one")
 
     @property
     def right(self) -> int:
@@ -48,15 +42,16 @@ class Quiz:
     def __post_init__(self) -> None:
         items = (each if isinstance(each, QuizItem) else QuizItem(**each) for each in self.items)
         object.__setattr__(self, "items", tuple(items))
-        if self.when not in (BEFORE, AFTER) or any(len(self._form(form)) != PER_FORM for form in FORMS):
-            raise ValueError(f"a quiz is before or after, and each of its forms has {PER_FORM} items")
 
-    def _form(self, form: str) -> tuple[QuizItem, ...]:
-        return tuple(item for item in self.items if item.form == form)
-
-    def items_for(self, participant: str) -> tuple[QuizItem, ...]:
+    def items_for(self, participant: str) -> list[QuizItem]:
         """Return the items of a participant's form, which is the other one after the lesson."""
-        return self._form(FORMS[(crc32(participant.encode()) + (self.when == AFTER)) % len(FORMS)])
+        form = FORMS[(crc32(participant.encode()) + (self.when == AFTER)) % len(FORMS)]
+        return [item for item in self.items if item.form == form]
+
+    def payload_for(self, participant: str) -> dict[str, object]:
+        """Return what a participant's page shows: nothing of what is right."""
+        items = [{"text": item.text, "options": item.options} for item in self.items_for(participant)]
+        return {"items": items, "texts": self.texts}
 
     def read_choice(self, choice: object) -> str:
         """Return a phone's answers, an index or None for each item, as they are stored. Raises ValueError."""
@@ -67,11 +62,12 @@ class Quiz:
             raise ValueError("an answer is the index of an option, or None")
         return ",".join("" if each is None else str(each) for each in choice)
 
-    def answers(self, participant: str, choice: str) -> Iterator[tuple[QuizItem, int]]:
-        """Yield each answered item of a stored choice with the index of the chosen option."""
+    def rows(self, participant: str, choice: str) -> Iterator[tuple[str, ...]]:
+        """Yield of each answered item its question, the answer, whether it is right, and COLUMNS."""
         for item, chosen in zip(self.items_for(participant), chosen_options(choice), strict=True):
             if chosen is not None:
-                yield item, chosen
+                judged = (item.text, item.options[chosen], "yes" if chosen == item.right else "no")
+                yield (*judged, self.when, item.form, item.name, item.idea, item.level, item.misconceptions[chosen])
 
 
 def chosen_options(choice: str) -> list[int | None]:

@@ -2,8 +2,7 @@
 
     GET  /c                       the field for a code
     GET  /c/CODE                  the page, the same for all
-    GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON
-    GET  /c/CODE/quiz             the items of this phone's form, without any answer
+    GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON, besides a quiz
     POST /c/CODE/answer           {"round": 3, "choice": 1}; 200 once it is durable, repeated at will
     GET  /c/CODE/try              leads to the app, where the question can be tried, once it is revealed
     POST /c/CODE/answers.csv      the teacher's table; the secret as "Authorization: Bearer SECRET"
@@ -171,6 +170,7 @@ class Desk:
         tally = self._final_tally(classroom.code, current) if current and is_revealed else None
         state = state_of(classroom, choice, tally, known, sign_of(participant))
         state |= {"try": state["try"] and self._with_app} if "try" in state else {}
+        state |= current.quiz.payload_for(participant) if current and current.quiz and "kind" in state else {}
         return JSONResponse(state, headers=_NO_STORE)
 
     def _tally(self, code: str, closed: Round) -> Tally:
@@ -192,17 +192,6 @@ class Desk:
         answer = Answer(round=current.number, participant=participant, choice=choice, at=self.store.now())
         self._let_pass(self.store.answer(classroom.code, answer))
         return JSONResponse({"kept": choice}, headers=_NO_STORE)
-
-    def quiz(self, code: str, address: str, number: str) -> Response:
-        """Return the items of a participant's form in the quiz that is open."""
-        classroom = self._find(code, address)
-        participant = self._admitted(classroom, number, address)
-        current = classroom.current
-        if current is None or current.quiz is None:
-            raise Refusal(404, "There is no quiz.")
-        items = [{"text": item.text, "options": item.options} for item in current.quiz.items_for(participant)]
-        content = {"round": current.number, "items": items, "texts": current.quiz.texts}
-        return JSONResponse(content, headers=_NO_STORE)
 
     def _admitted(self, classroom: Classroom, number: str, address: str) -> str:
         """Return a participant's hashed number once they are in. Raises Refusal."""
@@ -322,11 +311,6 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store, *, with_app: b
             return _refused(400, "This is no answer.")
         return await desk.run(desk.answer, *_who(request), body)
 
-    async def quiz(request: Request) -> Response:
-        if not _is_participant(request):
-            return _refused(400, "This is no question of the page's.")
-        return await desk.run(desk.quiz, *_who(request))
-
     async def try_it(request: Request) -> Response:
         return await desk.run(desk.try_it, request.path_params["code"], _address(request))
 
@@ -345,7 +329,6 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store, *, with_app: b
         Route(door, ask_code),
         Route(f"{door}/{{code}}", enter),
         Route(f"{door}/{{code}}/state", state),
-        Route(f"{door}/{{code}}/quiz", quiz),
         Route(f"{door}/{{code}}/answer", answer, methods=["POST"]),
         *(app_routes if with_app else []),
         Route(f"{door}/{{rest:path}}", nothing, methods=["GET", "POST"]),

@@ -10,8 +10,7 @@ const name = `headlight-class-${code}`;
 let held = { v: 0 }; // the state as it was last sent
 let wanted; // a choice that the server has not acknowledged
 let late = false; // the last one came after the end of its round
-let quiz; // items of this phone's form, with the round that they are of
-let place = 0; // number of the item that is shown, from 0; past the last one where all are answered
+let place; // number of the quiz's item that is shown, from 0; past the last one all are answered
 let polling, sending; // AbortControllers of requests on their way
 let pollTimer, sendTimer;
 
@@ -89,6 +88,7 @@ function take(state) {
     if (sending) giveUp(sending);
   }
   held = same ? { ...held, ...state } : state;
+  if (!same && held.items) place = [...answers(), null].indexOf(null);
   show(!same);
 }
 
@@ -139,21 +139,8 @@ function said(choice) {
   return /[.!?…]”?$/.test(words) ? words : `${words}.`;
 }
 
-// Get the items of a quiz, again and again until they are there.
-async function openQuiz(round) {
-  quiz = { round, items: [] };
-  try {
-    const [, content] = await ask("quiz", new AbortController());
-    if (content.round === held.round) quiz = content;
-  } catch { /* asked again below */ }
-  if (held.round !== round) return;
-  if (!quiz.items.length) return void setTimeout(() => held.round === round && openQuiz(round), SEEN);
-  const first = answers().indexOf(null);
-  place = first < 0 ? quiz.items.length : first;
-  show(true);
-}
-
-const answers = () => wanted ?? held.yours ?? quiz.items.map(() => null);
+// The answers to a quiz, null for an open item.
+const answers = () => wanted ?? held.yours ?? held.items.map(() => null);
 
 function turn(to) {
   place = to;
@@ -165,15 +152,9 @@ function answerItem(index) {
   turn(place + 1);
 }
 
-function quizStatus() {
-  const { items, texts } = quiz;
-  if (wanted !== undefined) return texts.sending;
-  return items.length ? texts[place < items.length ? "tap" : "done"] : "";
-}
-
 function status() {
-  const { phase, kind, yours } = held;
-  if (kind === "quiz") return quizStatus();
+  const { phase, kind, yours, items, texts } = held;
+  if (items) return texts[wanted !== undefined ? "sending" : place < items.length ? "tap" : "done"];
   if (phase === "lobby") return "You are in. Look at the wall.";
   if (phase === "revealed") return held.said;
   if (phase === "closed") {
@@ -193,19 +174,20 @@ function element(tag, text, ...classes) {
 }
 
 function show(isNew) {
-  const { phase, kind } = held, isQuiz = kind === "quiz";
-  if (isQuiz && quiz?.round !== held.round) openQuiz(held.round);
-  const item = isQuiz ? quiz.items[place] : held, options = item?.options ?? [];
+  const { phase, kind, items, texts } = held, item = items ? items[place] : held, options = item?.options ?? [];
   const asking = phase === "asking", revealed = phase === "revealed";
-  const mine = isQuiz ? answers()[place] : wanted ?? held.yours ?? [];
+  const mine = items ? answers()[place] : wanted ?? held.yours ?? [];
   $("door").hidden = true;
   $("room").hidden = false;
   $("error").textContent = "";
   $("me").textContent = held.me ? `· you are ${held.me}` : "";
   $("text").textContent = item?.text ?? "";
-  $("about").textContent = isQuiz && item ? placeWords() : held.about ?? "";
-  $("back").hidden = !(isQuiz && place);
-  $("back").textContent = isQuiz ? quiz.texts?.back : "";
+  $("about").textContent = held.about ?? "";
+  $("back").hidden = !(items && place);
+  if (items) {
+    $("back").textContent = texts.back;
+    $("about").textContent = item ? texts.place.replace("{number}", place + 1).replace("{of}", items.length) : "";
+  }
   if (isNew) {
     $("value").value = "";
     $("options").replaceChildren(...options.map((label, index) => {
@@ -225,11 +207,6 @@ function show(isNew) {
   $("try").hidden = !(revealed && held.try);
   $("try").href = `${here}/try`;
   if ($("status").textContent !== status()) $("status").textContent = status();
-}
-
-function placeWords() {
-  const numbers = { number: place + 1, of: quiz.items.length };
-  return quiz.texts.place.replace(/\{(\w+)\}/g, (_, name) => numbers[name]);
 }
 
 function toggled(index) {

@@ -19,14 +19,14 @@ import hashlib
 import hmac
 import io
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from headlight.app.spreadsheet import as_text
 
-from .quiz import chosen_options
+from .quiz import COLUMNS, Quiz, chosen_options
 from .store import (
     IDLE,
     LASTS,
@@ -42,7 +42,6 @@ from .store import (
     NotTheTeacherError,
     Phase,
     Question,
-    Quiz,
     Round,
     Truth,
 )
@@ -56,10 +55,6 @@ HERE = 30.0  # seconds of presence after a request: a phone in a pocket asks eve
 _TRIES = 50
 _HAND = ""  # in place of a participant
 MOST_HANDS = 999  # for an option
-COLUMNS = (  # of the table; the last six are empty but in a quiz
-    *("round", "step", "question", "participant", "answer", "right", "seconds"),
-    *("quiz", "form", "item", "idea", "level", "misconception"),
-)
 
 
 @dataclass(frozen=True)
@@ -139,12 +134,13 @@ class Teacher:
 
     def ask(self, question: Question, truth: Truth | None = None, step: str = "") -> Classroom:
         """Ask a question; an open one is closed. step: in addresses, such as "attention.3"."""
-        return self._change(lambda old: self._with_round(old, question, truth or Truth(), step))
+        content = {"question": question, "truth": truth or Truth(), "step": step[:100]}
+        return self._change(lambda old: self._with_round(old, **content))
 
     def ask_quiz(self, quiz: Quiz, text: str) -> Classroom:
         """Open a quiz; text: for the wall. It ends with `close_round`, and nothing of it is revealed."""
-        question = Question(text, kind=Kind.QUIZ)
-        return self._change(lambda old: self._with_round(old, question, Truth(), f"quiz.{quiz.when}", quiz))
+        content = {"question": Question(text, kind=Kind.QUIZ), "truth": Truth(), "step": f"quiz.{quiz.when}"}
+        return self._change(lambda old: self._with_round(old, **content, quiz=quiz))
 
     def ask_again(self) -> Classroom:
         """Ask the last question once more, in a round of its own: none of its answers counts for the new one."""
@@ -153,7 +149,7 @@ class Teacher:
             if not old.rounds:
                 raise ClassError("Nothing has been asked yet.")
             last = old.rounds[-1]
-            return self._with_round(old, last.question, last.truth, last.step, last.quiz)
+            return self._with_round(old, question=last.question, truth=last.truth, step=last.step, quiz=last.quiz)
 
         return self._change(again)
 
@@ -252,18 +248,13 @@ class Teacher:
         names = {_HAND: 0} | {participant: number for number, participant in enumerate(known, start=1)}
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(["round", "step", "question", "participant", "answer", "right", "seconds", *COLUMNS])
         for each in rounds:
-            if each.quiz:
-                rows = _quiz_rows(each, each.quiz, answers[each.number], names)
-                writer.writerows(map(as_text, row) for row in rows)
-                continue
             for answer in (*_hands(each), *answers[each.number]):
-                right = {None: "", True: "yes", False: "no"}[each.truth.is_right(each.question, answer.choice)]
                 seconds = round(max(0.0, answer.at - each.opened), 1)
-                words = _in_words(each.question, answer.choice)
-                cells = (each.number, each.step, each.question.text, names[answer.participant], words, right, seconds)
-                writer.writerow(map(as_text, (*cells, *[""] * (len(COLUMNS) - len(cells)))))
+                for question, words, right, *more in _judged(each, answer):
+                    cells = (each.number, each.step, question, names[answer.participant], words, right, seconds, *more)
+                    writer.writerow(map(as_text, cells))
         return text.getvalue().encode()
 
     def end(self) -> Classroom:
@@ -295,23 +286,13 @@ class Teacher:
 
         return self._store.change(self.code, checked)
 
-    def _with_round(
-        self, old: Classroom, question: Question, truth: Truth, step: str, quiz: Quiz | None = None
-    ) -> Classroom:
+    def _with_round(self, old: Classroom, **content: Any) -> Classroom:
         if len(old.rounds) >= MOST_ROUNDS:
             raise NoRoomError(f"A class can ask {MOST_ROUNDS} times: please open another one.")
         old = self._closed(old, Phase.CLOSED)
         now = self._store.now()
         number, version = len(old.rounds) + 1, old.version + 1
-        new = Round(
-            number=number,
-            question=question,
-            truth=truth,
-            step=step[:100],
-            version=version,
-            opened=now,
-            quiz=quiz,
-        )
+        new = Round(number=number, version=version, opened=now, **content)
         return replace(old, phase=Phase.ASKING, rounds=(*old.rounds, new))
 
     def _closed(self, old: Classroom, phase: Phase) -> Classroom:
@@ -353,16 +334,12 @@ def _hands(current: Round) -> list[Answer]:
     ]
 
 
-def _quiz_rows(
-    current: Round, quiz: Quiz, answers: list[Answer], names: Mapping[str, int]
-) -> Iterator[tuple[object, ...]]:
-    """Yield a row of the table for each answered item."""
-    for answer in answers:
-        seconds = round(max(0.0, answer.at - current.opened), 1)
-        for item, chosen in quiz.answers(answer.participant, answer.choice):
-            right = "yes" if chosen == item.right else "no"
-            cells = (current.number, current.step, item.text, names[answer.participant], item.options[chosen], right)
-            yield (*cells, seconds, quiz.when, item.form, item.name, item.idea, item.level, item.misconceptions[chosen])
+def _judged(current: Round, answer: Answer) -> Iterable[Sequence[str]]:
+    """Return question, answer and judgement for the table, of a quiz those of each item, with its COLUMNS."""
+    if current.quiz:
+        return current.quiz.rows(answer.participant, answer.choice)
+    right = {None: "", True: "yes", False: "no"}[current.truth.is_right(current.question, answer.choice)]
+    return [(current.question.text, _in_words(current.question, answer.choice), right, *[""] * len(COLUMNS))]
 
 
 def _in_words(question: Question, choice: str) -> str:

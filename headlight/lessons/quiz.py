@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from headlight.app.results import CheckpointFiles, TranslationRequest, what_if
-from headlight.classroom import Quiz, QuizItem
+from headlight.classroom import COLUMNS, Quiz, QuizItem
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import in_words
 from transformer.checkpoint import locate
@@ -40,24 +40,17 @@ def class_quiz(when: str) -> Quiz:
 def alone_payload() -> dict:
     """Return the quiz of a single visitor for its component, ready for JSON. Raises UserError."""
     items = [{**vars(item), "right": item.right} for item in quiz_items()]
-    return {"items": items, "texts": bank()["phone"] | bank()["alone"]}
+    columns = ["question", "participant", "answer", "right", *COLUMNS]
+    return {"items": items, "texts": bank()["phone"] | bank()["alone"], "columns": columns}
 
 
 def _item(table: Mapping[str, Any]) -> QuizItem:
-    right, names = _fact(table) if "fact" in table else (True, {})
-    options = table["options"]
-    is_right = [each.get("right", each.get("when")) == right for each in options]
-    return QuizItem(
-        name=table["name"],
-        idea=table["idea"],
-        level=table["level"],
-        form=table["form"],
-        text=fill(table["ask"], **names),
-        options=tuple(fill(each["say"], **names) for each in options),
-        misconceptions=tuple(
-            "" if is_so else each["misconception"] for is_so, each in zip(is_right, options, strict=True)
-        ),
-    )
+    key, names = _fact(table) if "fact" in table else (True, {})
+    options = [(each.get("right", each.get("when")) == key, each) for each in table["options"]]
+    misconceptions = tuple("" if is_right else each["misconception"] for is_right, each in options)
+    texts = tuple(fill(each["say"], **names) for _, each in options)
+    about = {name: table[name] for name in ("name", "idea", "level", "form")}
+    return QuizItem(**about, text=fill(table["ask"], **names), options=texts, misconceptions=misconceptions)
 
 
 def _fact(table: Mapping[str, Any]) -> Fact:
@@ -109,8 +102,5 @@ def _head_without_effect(run: Run) -> Fact:
     return ("same" if same and np.max(weights) >= OTHERS_READ else "other"), known
 
 
-FACTS: dict[str, Callable[[Run], Fact]] = {
-    "mark_without_effect": _mark_without_effect,
-    "heads_that_matter": _heads_that_matter,
-    "head_without_effect": _head_without_effect,
-}
+_FUNCTIONS = (_mark_without_effect, _heads_that_matter, _head_without_effect)
+FACTS: dict[str, Callable[[Run], Fact]] = {each.__name__[1:]: each for each in _FUNCTIONS}

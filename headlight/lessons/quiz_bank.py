@@ -17,6 +17,6 @@ def bank() -> Mapping[str, Any]:
     return read_toml(QUIZ)
 
 
-def fill(text: str, /, **values: object) -> str:
-    """Return a text of the file with its {names} filled."""
-    return Formatter().format(text, **values)
+def fill(text: str, /, *values: object, **named: object) -> str:
+    """Return a text of the file with its {names} filled, no percentage on two lines."""
+    return Formatter().format(text, *values, **named).replace(" %", "\u00a0%")

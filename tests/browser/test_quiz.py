@@ -12,8 +12,8 @@ TEXTS = bank()["phone"] | bank()["alone"]
 
 def answer_all(page: Page, choice: int) -> None:
     for number in range(1, PER_FORM + 1):
-        place = fill(TEXTS["place"], number=number, of=PER_FORM)
-        expect(page.locator(".quiz .place")).to_contain_text(place)
+        words = fill(TEXTS["place"], number=number, of=PER_FORM)
+        expect(page.locator(".quiz .place")).to_contain_text(words)
         page.locator(".quiz .options button").nth(choice).click()
     expect(page.locator(".quiz .options button")).to_have_count(0)
 
@@ -29,7 +29,7 @@ def test_a_visitor_alone_answers_both_quizzes_and_saves_the_result(page, address
     expect_accessible(page)
     with page.expect_download() as saving:
         quiz.get_by_role("button", name=TEXTS["save"]).click()
-    table = saving.value.path().read_text(encoding="utf-8")
+    table = saving.value.path().read_bytes()
     result = quiz_result(read_answers([table, table]))
     assert (result.students, len(result.chosen)) == (2, 2 * PER_FORM)
     assert f"{round(PER_FORM * result.total.after)} of {PER_FORM} after" in quiz.inner_text()

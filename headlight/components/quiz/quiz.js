@@ -8,89 +8,64 @@ import { button } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 
 const NAME = "headlight-quiz", TIMES = ["before", "after"], FORMS = ["A", "B"];
-const HEADER = [
-  "round", "step", "question", "participant", "answer", "right", "seconds", "quiz", "form", "item", "idea", "level",
-  "misconception",
-]; // as in headlight/classroom/teaching.py
-
+const store = storage("localStorage");
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
-// The items of a quiz for a visitor, who begins with `first`, 0 for form A.
-export function itemsOf(items, first, when) {
-  return items.filter(({ form }) => form === FORMS[(first + TIMES.indexOf(when)) % FORMS.length]);
-}
-
-export function rightOf(items, answers) {
-  return items.filter(({ right }, at) => answers[at] === right).length;
-}
-
-// All answers as a table, as that of a class.
-export function tableOf(all, { number, first, ...answers }) {
-  const rows = TIMES.flatMap((when, round) => itemsOf(all, first, when).flatMap((item, at) => {
-    const chosen = answers[when]?.[at];
-    if (chosen === undefined) return [];
-    const { text, options, right, form, name, idea, level, misconceptions } = item;
-    const judged = chosen === right ? "yes" : "no", about = [when, form, name, idea, level, misconceptions[chosen]];
-    return [[round + 1, `quiz.${when}`, text, number, options[chosen], judged, "", ...about]];
-  }));
-  return { header: HEADER, rows };
-}
-
 class Quiz extends Component {
-  constructor(root) {
-    super(root);
-    this.store = storage("localStorage");
-  }
-
+  // held: number and first form of the visitor, 0 for A, and the options chosen before and after.
   receive(data) {
-    this.data = data;
-    const held = readObject(this.store, NAME);
-    this.held = Array.isArray(held.before) ? held : {};
+    const held = readObject(store, NAME);
+    Object.assign(this, { data, held: Array.isArray(held.before) ? held : {} });
     this.draw();
   }
 
-  // Take over changes of what this browser has.
   keep(changes) {
-    this.held = { ...this.held, ...changes };
-    writeObject(this.store, NAME, this.held);
-    this.place = undefined;
+    Object.assign(this.held, changes);
+    writeObject(store, NAME, this.held);
     this.draw();
   }
 
   begin(when) {
-    const number = String(crypto.getRandomValues(new Uint32Array(1))[0]);
+    const number = crypto.getRandomValues(new Uint32Array(1))[0];
     this.keep(when === "before" ? { number, first: number % 2, before: [], after: undefined } : { after: [] });
   }
 
-  draw() {
-    const { items, texts } = this.data, { held } = this, when = held.after ? "after" : "before", answers = held[when];
-    const own = itemsOf(items, held.first, when), place = this.place ?? answers?.length;
-    const item = own[place], numbers = { number: place + 1, of: own.length };
-    this.write({
-      ".place": item ? `${texts[when]} · ${fill(texts.place, numbers)}` : "",
-      "h2": item ? item.text : answers ? this.result(own) : texts.invite,
-    });
-    this.find(".options").replaceChildren(...(item?.options ?? []).map((label, option) => {
-      const chosen = button(label, () => this.keep({ [when]: Object.assign([...answers], { [place]: option }) }));
-      chosen.ariaPressed = String(answers[place] === option);
-      return chosen;
-    }));
-    const back = button(texts.back, () => {
-      this.place = place - 1;
-      this.draw();
-    });
-    const save = () => saveFile("quiz.csv", "text/csv", csvOf(tableOf(items, held)));
-    const next = answers && !held.after ? "after" : "before";
-    const go = button(held.after ? texts.again : texts[next], () => this.begin(next), "next");
-    const after = item ? (place ? [back] : []) : answers ? [go, button(texts.save, save)] : [go];
-    this.find(".acts").replaceChildren(...after);
+  itemsOf(when) {
+    const form = FORMS[(this.held.first + TIMES.indexOf(when)) % FORMS.length];
+    return this.data.items.filter((item) => item.form === form);
   }
 
-  result(own) {
-    const { items, texts } = this.data, { first, before, after } = this.held, of = own.length;
-    const right = rightOf(itemsOf(items, first, "before"), before);
-    if (!after) return fill(texts.result_before, { right, of });
-    return fill(texts.result_after, { before: right, after: rightOf(own, after), of });
+  rightOf(when) {
+    return this.itemsOf(when).filter(({ right }, at) => this.held[when]?.[at] === right).length;
+  }
+
+  draw(place) {
+    const { data: { texts }, held } = this, when = held.after ? "after" : "before", answers = held[when];
+    const items = this.itemsOf(when), number = place ?? answers?.length, item = items[number], of = items.length;
+    const counts = { number: number + 1, of, right: this.rightOf("before"), after: this.rightOf("after") };
+    const result = fill(texts[`result_${when}`], counts);
+    this.find(".place").textContent = item ? `${texts[when]} · ${fill(texts.place, counts)}` : "";
+    this.find("h2").textContent = item?.text ?? (answers ? result : texts.invite);
+    this.find(".options").replaceChildren(...(item?.options ?? []).map((label, option) => {
+      const choose = () => this.keep({ [when]: Object.assign([...answers], { [number]: option }) });
+      return Object.assign(button(label, choose), { ariaPressed: String(answers[number] === option) });
+    }));
+    const next = answers && !held.after ? "after" : "before";
+    const go = button(held.after ? texts.again : texts[next], () => this.begin(next), "next");
+    const acts = item ? [button(texts.back, () => this.draw(number - 1))] : [go, button(texts.save, () => this.save())];
+    this.find(".acts").replaceChildren(...acts.slice(item && !number ? 1 : 0, answers ? 2 : 1));
+  }
+
+  // Save all answers as a table, as that of a class.
+  save() {
+    const rows = TIMES.flatMap((when) => (this.held[when] ?? []).map((chosen, at) => {
+      const item = this.itemsOf(when)[at], { text: question, name, misconceptions, options } = item;
+      const judged = { answer: options[chosen], right: chosen === item.right ? "yes" : "no" };
+      const about = { quiz: when, item: name, participant: this.held.number, question };
+      const cells = { ...item, ...about, ...judged, misconception: misconceptions[chosen] };
+      return this.data.columns.map((column) => cells[column]);
+    }));
+    saveFile("quiz.csv", "text/csv", csvOf({ header: this.data.columns, rows }));
   }
 }
 

@@ -56,41 +56,36 @@ def _show(teacher: Teacher) -> None:
         return
     names = [(str(each.number), cells_of(each, tally)) for each, tally in zip(rounds, tallies, strict=True)]
     st.html(style(STYLE))
+    if any(each.quiz for each in rounds):
+        _show_quizzes(teacher, rounds, tallies)  # first: while presenting a figure gets the room that is left
     with st.container(key="class_rounds"):
         show_table("Questions and answers of the class", "round", HEADER, names)
-    if any(each.quiz for each in rounds):
-        _show_quizzes(teacher, rounds, tallies)
 
 
 def _show_quizzes(teacher: Teacher, rounds: Sequence[Round], tallies: Sequence[Tally]) -> None:
     """Show the gain from the quiz before to the quiz after, and the picture of both."""
-    answers = read_answers([teacher.csv().decode()])
-    result, words = quiz_result(answers), bank()["picture"]
+    answers = read_answers([teacher.csv()])
+    result = quiz_result(answers)
     st.markdown(plain(summary_words(result, answers)))
     if result:
         rows = [*quiz_rows(result), *vote_rows(rounds, tallies)]
-        times = bank()["gain"]["columns"]
-        figure = plots.quiz(rows, (times[0], times[1]), theme="page")
-        show_figure(figure, "class_quiz", words["title"])
+        figure = plots.quiz(rows, bank()["gain"]["columns"][1:3], theme="page")
+        show_figure(figure, "class_quiz", bank()["picture"]["title"])
 
 
 def quiz_rows(result: QuizResult) -> list[QuizRow]:
     """Return the rows of the picture: each idea, and below it its items with the chosen options."""
-    labels = {item["name"]: item["label"] for item in bank()["item"]}
-    right = bank()["picture"]["right"]
-    names = bank()["misconceptions"] | {"": {"says": right, "short": right}}
+    labels, right = {item["name"]: item["label"] for item in bank()["item"]}, bank()["picture"]["right"]
+    names = bank()["misconceptions"] | {"": {"says": right, "short": ""}}
     rows = []
     for idea, change in result.ideas.items():
         total = QuizOption(right, "", change.before, change.after)
         rows.append(QuizRow(bank()["ideas"].get(idea, idea), [total], is_heading=True))
         for item in result.items.index[result.items.idea == idea]:
             counts = result.chosen.loc[item]
-            shares = (counts / counts.sum().clip(lower=1)).groupby("misconception").sum()
-            shares = shares.reindex(sorted({"", *shares.index}), fill_value=0.0)
-            options = [
-                QuizOption(names[name]["says"], names[name]["short"], each.before, each.after)
-                for name, each in shares.iterrows()
-            ]
+            shares = (counts / counts.sum().clip(lower=1)).reindex(sorted({"", *counts.index}), fill_value=0.0)
+            texts = [(names[each]["says"], names[each]["short"]) for each in shares.index]
+            options = [QuizOption(*each, *both) for each, both in zip(texts, shares.to_numpy(), strict=True)]
             rows.append(QuizRow(labels.get(item, item), options))
     return rows
 
@@ -101,12 +96,10 @@ def vote_rows(rounds: Sequence[Round], tallies: Sequence[Tally]) -> list[QuizRow
     for each, tally in zip(rounds, tallies, strict=True):
         if tally.right is not None and tally.answered:
             votes.setdefault((each.question, each.step), []).append(tally.right / tally.answered)
-    words = bank()["picture"]
-    return [
-        QuizRow(fill(words["vote"], step=step), [QuizOption(words["right"], "", shares[0], shares[-1])])
-        for (_, step), shares in votes.items()
-        if len(shares) > 1
-    ]
+    twice = {step: shares for (_, step), shares in votes.items() if len(shares) > 1}
+    label, right = bank()["picture"]["vote"], bank()["picture"]["right"]
+    options = {step: QuizOption(right, "", shares[0], shares[-1]) for step, shares in twice.items()}
+    return [QuizRow(fill(label, step=step), [option]) for step, option in options.items()]
 
 
 def _csv(teacher: Teacher) -> bytes:

@@ -24,27 +24,14 @@ def phones(store, teacher):
         yield [Phone(address, teacher.code) for _ in range(2)]
 
 
-def quiz_of(phone: Phone) -> tuple[int, dict]:
-    return phone._asked_twice(f"/{phone.code}/quiz")
-
-
-def everything(phone: Phone) -> list[object]:
-    """Return what a phone can get, whichever version of the class it knows."""
-    return [*(phone.state(known) for known in (0, 1, 2, 3, 4)), quiz_of(phone)]
-
-
 def test_nothing_of_another_phones_answers_or_of_what_is_right_reaches_a_phone(phones, teacher):
     first, second = phones
-    assert quiz_of(first)[0] == 404
-    for act in (
-        lambda: teacher.ask_quiz(BEFORE, "Six questions"),
-        teacher.close_round,
-        lambda: teacher.ask_quiz(AFTER, ""),
-    ):
+    acts = (lambda: teacher.ask_quiz(BEFORE, "Six"), teacher.close_round, lambda: teacher.ask_quiz(AFTER, "Six"))
+    for act in acts:
         number = len(act().rounds)
-        before = everything(first)
+        before = [first.state(known) for known in range(5)]  # whichever version of the class it knows
         second.answer(number, ALL)
-        assert everything(first) == before
+        assert [first.state(known) for known in range(5)] == before
         assert not any(secret in str(before) for secret in (*WRONG[1:], "'right'", "counts", "misconception"))
     teacher.reveal()
     assert teacher.look().classroom.phase == Phase.LOBBY, "nothing is revealed"
@@ -53,8 +40,9 @@ def test_nothing_of_another_phones_answers_or_of_what_is_right_reaches_a_phone(p
 def test_answers_come_one_by_one_and_are_there_after_a_reload(phones, store, teacher, clock):
     phone = phones[0]
     teacher.ask_quiz(BEFORE, "Six questions")
-    _, content = quiz_of(phone)
+    _, content = phone.state()
     assert len(content["items"]) == PER_FORM and content["texts"] == BEFORE.texts
+    assert phone.state(content["v"])[0] == 204
     assert all(item.keys() == {"text", "options"} for item in content["items"])
     answers = [None] * PER_FORM
     for at, choice in enumerate(ALL):

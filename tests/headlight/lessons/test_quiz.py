@@ -1,4 +1,4 @@
-"""The bank of the quiz: its forms and sources, solvers who see the options alone, and learners with one misconception."""
+"""The bank of the quiz: forms and sources, solvers who see the options alone, learners with one misconception."""
 
 import re
 from collections import Counter
@@ -95,7 +95,7 @@ def test_no_place_is_right_most_often():
 
 @pytest.mark.parametrize("belief", BELIEFS)
 def test_a_learner_with_one_misconception_takes_the_options_made_for_it(belief):
-    """Where no option says what they believe they guess; so they are right in less than half."""
+    """A learner guesses where no option says what they believe: they are right in less than half."""
     right = 0.0
     for item in quiz_items():
         held = [at for at, option in enumerate(item.options) if re.search(BELIEFS[belief], option, re.IGNORECASE)]
@@ -107,7 +107,7 @@ def test_a_learner_with_one_misconception_takes_the_options_made_for_it(belief):
 
 def test_each_item_is_taught_by_a_step_and_stands_in_none():
     matrix = (ROOT / "docs" / "quiz.md").read_text(encoding="utf-8")
-    said = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "headlight/lessons/shipped").glob("*.toml"))
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "headlight/lessons/shipped").glob("*.toml"))
     for item in quiz_items():
         table, steps = TABLES[item.name], TABLES[item.name]["taught"]
         for step in steps:
@@ -115,14 +115,14 @@ def test_each_item_is_taught_by_a_step_and_stands_in_none():
             assert 1 <= int(number) <= len(LESSONS[name].steps), step
         assert f"| `{item.name}` | {item.idea} | {item.level} | {item.form} | {', '.join(steps)} |" in matrix
         for text in (table["ask"], *(option["say"] for option in table["options"])):
-            assert said.count(text) == 1, "in the quiz alone"
+            assert texts.count(text) == 1, "in the quiz alone"
 
 
 def test_an_item_about_a_model_is_what_the_model_does(monkeypatch):
     """The facts hold for the first sentence that shows them; without any the quiz says so."""
     items = {item.name: item for item in quiz_items()}
-    told = {name: items[name].text for name, table in TABLES.items() if "fact" in table}
-    assert len(told) == 3 and not any("{" in text for text in told.values())
+    questions = {name: items[name].text for name, table in TABLES.items() if "fact" in table}
+    assert len(questions) == 3 and not any("{" in text for text in questions.values())
     seen: list[str] = []
 
     def never(run: Run) -> quiz.Fact:
