@@ -33,7 +33,9 @@ def show_lessons(request: TranslationRequest) -> None:
     bar.hide_sentence()
     lessons, problems = panel.lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
-    teaches = switch("I teach", "teach")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        teaches = switch("I teach", "teach")
+        offer_view(bank()["alone"]["offer"], "lessons", QUIZ)
     if teaches:
         _warn_of_door()
     following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
@@ -43,7 +45,6 @@ def show_lessons(request: TranslationRequest) -> None:
                 _show_card(lessons.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
-    offer_view(bank()["alone"]["offer"], "lessons", QUIZ)
 
 
 def show_quiz(request: TranslationRequest) -> None:

@@ -1,6 +1,6 @@
 """A class as a whole: a table of its rounds, the answers as a file, and its end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -10,7 +10,7 @@ from headlight.app.statics import style
 from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
-from headlight.plots import QuizOption, QuizRow
+from headlight.plots import QuizBar
 
 from ..answer import number_words
 from ..gain import QuizResult, quiz_result, read_answers, summary_words
@@ -68,38 +68,33 @@ def _show_quizzes(teacher: Teacher, rounds: Sequence[Round], tallies: Sequence[T
     result = quiz_result(answers)
     st.markdown(plain(summary_words(result, answers)))
     if result:
-        rows = [*quiz_rows(result), *vote_rows(rounds, tallies)]
-        figure = plots.quiz(rows, bank()["gain"]["columns"][1:3], theme="page")
-        show_figure(figure, "class_quiz", bank()["picture"]["title"])
+        shown = [*quiz_bars(result), *vote_bars(rounds, tallies)]
+        show_figure(plots.quiz(shown, theme="page"), "class_quiz", bank()["picture"]["title"])
 
 
-def quiz_rows(result: QuizResult) -> list[QuizRow]:
-    """Return the rows of the picture: each idea, and below it its items with the chosen options."""
+def quiz_bars(result: QuizResult) -> Iterator[QuizBar]:
+    """Yield the bars of the picture: of each idea, and below it the chosen options of its items."""
     labels, right = {item["name"]: item["label"] for item in bank()["item"]}, bank()["picture"]["right"]
     names = bank()["misconceptions"] | {"": {"says": right, "short": ""}}
-    rows = []
     for idea, change in result.ideas.items():
-        total = QuizOption(right, "", change.before, change.after)
-        rows.append(QuizRow(bank()["ideas"].get(idea, idea), [total], is_heading=True))
+        yield QuizBar(f"<b>{bank()['ideas'].get(idea, idea)}</b>", right, "", change.before, change.after)
         for item in result.items.index[result.items.idea == idea]:
             counts = result.chosen.loc[item]
             shares = (counts / counts.sum().clip(lower=1)).reindex(sorted({"", *counts.index}), fill_value=0.0)
-            texts = [(names[each]["says"], names[each]["short"]) for each in shares.index]
-            options = [QuizOption(*each, *both) for each, both in zip(texts, shares.to_numpy(), strict=True)]
-            rows.append(QuizRow(labels.get(item, item), options))
-    return rows
+            for name, before, after in shares.itertuples():
+                yield QuizBar(labels.get(item, item), names[name]["says"], names[name]["short"], before, after)
 
 
-def vote_rows(rounds: Sequence[Round], tallies: Sequence[Tally]) -> list[QuizRow]:
-    """Return a row for each question with a right answer that was asked twice: the first and the last vote."""
+def vote_bars(rounds: Sequence[Round], tallies: Sequence[Tally]) -> Iterator[QuizBar]:
+    """Yield a bar for each question with a right answer that was asked twice: the first and the last vote."""
     votes: dict[tuple[object, str], list[float]] = {}
     for each, tally in zip(rounds, tallies, strict=True):
         if tally.right is not None and tally.answered:
             votes.setdefault((each.question, each.step), []).append(tally.right / tally.answered)
-    twice = {step: shares for (_, step), shares in votes.items() if len(shares) > 1}
-    label, right = bank()["picture"]["vote"], bank()["picture"]["right"]
-    options = {step: QuizOption(right, "", shares[0], shares[-1]) for step, shares in twice.items()}
-    return [QuizRow(fill(label, step=step), [option]) for step, option in options.items()]
+    for (_, step), shares in votes.items():
+        if len(shares) > 1:
+            label = fill(bank()["picture"]["vote"], step=step)
+            yield QuizBar(label, bank()["picture"]["right"], "", shares[0], shares[-1])
 
 
 def _csv(teacher: Teacher) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from headlight.__main__ import main
 from headlight.classroom import PER_FORM
 from headlight.lessons.gain import estimates, gain_and_d, quiz_result, read_answers, summary_words
-from headlight.lessons.teach.summary import quiz_rows
+from headlight.lessons.teach.summary import quiz_bars
 
 FIELDS = ("participant", "quiz", "item", "idea", "level", "answer", "misconception", "right")
 
@@ -66,15 +66,15 @@ def test_difficulty_discrimination_and_mistakes_of_items():
     assert np.isnan(result.items.loc["item 0"].discrimination), "everybody was right"
     chosen = result.chosen.loc["item 3"]
     assert (chosen.loc["importance"].to_list(), chosen.loc[""].to_list()) == ([2, 0], [1, 3])
-    rows = {row.label: row for row in quiz_rows(result)}
-    assert [option.before for option in rows["item 3"].options] == pytest.approx([1 / 3, 2 / 3])
-    assert rows["item 0"].options[0].text == "right"
+    shown = [each for each in quiz_bars(result) if each.row == "item 3"]
+    assert [each.before for each in shown] == pytest.approx([1 / 3, 2 / 3])
+    assert next(each for each in quiz_bars(result) if each.row == "item 0").text == "right"
 
 
 def test_an_item_that_nobody_got_right_has_no_blue_bar():
     result = quiz_result(read_answers([table({"1": ("000000", "111110"), "2": ("000000", "111110")})]))
-    first = {row.label: row for row in quiz_rows(result)}["item 5"].options[0]
-    assert (first.text, first.before, first.after) == ("right", 0.0, 0.0)
+    first = next(each for each in quiz_bars(result) if each.row == "item 5")
+    assert first[1:] == ("right", "", 0.0, 0.0)
 
 
 def test_intervals_agree_with_a_bootstrap_in_plain_python():
