@@ -1,7 +1,6 @@
 """Figure of a quiz before and after a lesson."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import plotly.graph_objects as go
 
@@ -14,25 +13,17 @@ _RIGHT, _WRONG = (0.55, 0.85), (0.5, 0.34, 0.2)  # opacities: before and after; 
 _LETTER = 0.0085  # share of the width that a letter takes, about
 _TIMES = ("before", "after")
 _INSIDE = {"textposition": "inside", "insidetextanchor": "start", "textangle": 0, "constraintext": "none"}
+Option = tuple[str, str, str, float, float]
 
 
-class QuizBar(NamedTuple):
-    """An option of a row with its shares before and after; short: its text on a bar that is long enough."""
-
-    row: str
-    text: str
-    short: str
-    before: float
-    after: float
-
-
-def quiz(options: Sequence[QuizBar], *, theme: Theme = "paper") -> go.Figure:
+def quiz(options: Sequence[Option], *, theme: Theme = "paper") -> go.Figure:
     """Draw two bars per row, before above after: the share of its first option, the right one, in blue, then others.
 
-    A row's label may be bold: "<b>label</b>".
+    An option is its row's label, perhaps bold, "<b>label</b>", its text, a short text for long enough bars, and its
+    shares before and after.
     """
-    rows = list(dict.fromkeys(each.row for each in options))
-    of_row = [[each for each in options if each.row == row] for row in rows]
+    rows = list(dict.fromkeys(each[0] for each in options))
+    of_row = [[each for each in options if each[0] == row] for row in rows]
     most = max(map(len, of_row))
     columns = [[options[rank] if rank < len(options) else None for options in of_row] for rank in range(most)]
     traces = [_bars(column, rank, time) for time in range(len(_TIMES)) for rank, column in enumerate(columns)]
@@ -41,9 +32,9 @@ def quiz(options: Sequence[QuizBar], *, theme: Theme = "paper") -> go.Figure:
     return figure_of(traces, _ROW * len(rows) + _MARGIN, theme=theme, x=percent_axis(), y=y, **look)
 
 
-def _bars(options: Sequence[QuizBar | None], rank: int, time: int) -> dict:
-    shown = {at: (option, option[-2 + time]) for at, option in enumerate(options) if option}
-    texts = [option.short if rank else percent(share) for option, share in shown.values()]
+def _bars(options: Sequence[Option | None], rank: int, time: int) -> dict:
+    shown = {at: (option, option[3 + time]) for at, option in enumerate(options) if option}
+    texts = [option[2] if rank else percent(share) for option, share in shown.values()]
     shares = [share for _, share in shown.values()]
     return bars(
         shares,
@@ -53,7 +44,7 @@ def _bars(options: Sequence[QuizBar | None], rank: int, time: int) -> dict:
         marker={"color": see_through(*_colour(rank, time)), "line": {"width": 1, "color": MIDDLE_GREY}},
         name=_TIMES[time],
         showlegend=not rank,
-        hovertext=[f"{_TIMES[time]}: {option.text}<br><b>{percent(share)}</b>" for option, share in shown.values()],
+        hovertext=[f"{_TIMES[time]}: {option[1]}<br><b>{percent(share)}</b>" for option, share in shown.values()],
         hoverinfo="text",
         text=[text if len(text) * _LETTER < share else "" for text, share in zip(texts, shares, strict=True)],
         **_INSIDE,

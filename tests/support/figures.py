@@ -126,4 +126,5 @@ def _of_what_if(translator: Translator, trace: Trace, other: Trace) -> dict:
         "patching": _with(plots.patching, patched, columns),
         "candidates": _with(plots.candidates, old, new, translator.tokenizer.piece_text),
         "log_probabilities": _with(plots.log_probabilities, trace, replace(other)),
+        "quiz": _with(plots.quiz, [("<b>idea</b>", "right", "", 0.3, 0.6), ("idea", "wrong", "w", 0.7, 0.4)]),
     }

@@ -10,7 +10,6 @@ from headlight.app.statics import style
 from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
-from headlight.plots import QuizBar
 
 from ..answer import number_words
 from ..gain import QuizResult, quiz_result, read_answers, summary_words
@@ -18,6 +17,7 @@ from ..quiz_bank import bank, fill
 from . import desk
 
 STYLE = Path(__file__).with_name("summary.css")
+Option = tuple[str, str, str, float, float]  # as `plots.quiz` has it
 HEADER = ("question", "answers", "what they chose", "right", "time")
 
 
@@ -72,20 +72,20 @@ def _show_quizzes(teacher: Teacher, rounds: Sequence[Round], tallies: Sequence[T
         show_figure(plots.quiz(shown, theme="page"), "class_quiz", bank()["picture"]["title"])
 
 
-def quiz_bars(result: QuizResult) -> Iterator[QuizBar]:
+def quiz_bars(result: QuizResult) -> Iterator[Option]:
     """Yield the bars of the picture: of each idea, and below it the chosen options of its items."""
     labels, right = {item["name"]: item["label"] for item in bank()["item"]}, bank()["picture"]["right"]
     names = bank()["misconceptions"] | {"": {"says": right, "short": ""}}
     for idea, change in result.ideas.items():
-        yield QuizBar(f"<b>{bank()['ideas'].get(idea, idea)}</b>", right, "", change.before, change.after)
+        yield (f"<b>{bank()['ideas'].get(idea, idea)}</b>", right, "", change.before, change.after)
         for item in result.items.index[result.items.idea == idea]:
             counts = result.chosen.loc[item]
             shares = (counts / counts.sum().clip(lower=1)).reindex(sorted({"", *counts.index}), fill_value=0.0)
             for name, before, after in shares.itertuples():
-                yield QuizBar(labels.get(item, item), names[name]["says"], names[name]["short"], before, after)
+                yield (labels.get(item, item), names[name]["says"], names[name]["short"], before, after)
 
 
-def vote_bars(rounds: Sequence[Round], tallies: Sequence[Tally]) -> Iterator[QuizBar]:
+def vote_bars(rounds: Sequence[Round], tallies: Sequence[Tally]) -> Iterator[Option]:
     """Yield a bar for each question with a right answer that was asked twice: the first and the last vote."""
     votes: dict[tuple[object, str], list[float]] = {}
     for each, tally in zip(rounds, tallies, strict=True):
@@ -94,7 +94,7 @@ def vote_bars(rounds: Sequence[Round], tallies: Sequence[Tally]) -> Iterator[Qui
     for (_, step), shares in votes.items():
         if len(shares) > 1:
             label = fill(bank()["picture"]["vote"], step=step)
-            yield QuizBar(label, bank()["picture"]["right"], "", shares[0], shares[-1])
+            yield (label, bank()["picture"]["right"], "", shares[0], shares[-1])
 
 
 def _csv(teacher: Teacher) -> bytes:

@@ -66,14 +66,14 @@ def test_difficulty_discrimination_and_mistakes_of_items():
     assert np.isnan(result.items.loc["item 0"].discrimination), "everybody was right"
     chosen = result.chosen.loc["item 3"]
     assert (chosen.loc["importance"].to_list(), chosen.loc[""].to_list()) == ([2, 0], [1, 3])
-    shown = [each for each in quiz_bars(result) if each.row == "item 3"]
-    assert [each.before for each in shown] == pytest.approx([1 / 3, 2 / 3])
-    assert next(each for each in quiz_bars(result) if each.row == "item 0").text == "right"
+    shown = [each for each in quiz_bars(result) if each[0] == "item 3"]
+    assert [before for *_, before, _ in shown] == pytest.approx([1 / 3, 2 / 3])
+    assert next(each for each in quiz_bars(result) if each[0] == "item 0")[1] == "right"
 
 
 def test_an_item_that_nobody_got_right_has_no_blue_bar():
     result = quiz_result(read_answers([table({"1": ("000000", "111110"), "2": ("000000", "111110")})]))
-    first = next(each for each in quiz_bars(result) if each.row == "item 5")
+    first = next(each for each in quiz_bars(result) if each[0] == "item 5")
     assert first[1:] == ("right", "", 0.0, 0.0)
 
 
