@@ -23,7 +23,7 @@ from .quiz_bank import bank, fill
 from .register import answer_of
 
 OTHERS_READ = 0.3  # least weight of another head on the word that a head reads
-Fact = tuple[str, Mapping[str, object]]  # the name of the option that is right, and values of {names}
+Fact = tuple[str, dict[str, Any]]  # the name of the option that is right, and values of {names}
 
 
 @functools.cache
@@ -72,7 +72,7 @@ def _mark_without_effect(run: Run) -> Fact:
     trace = run.trace
     key = trace.source_tokens.index(".") if "." in trace.source_tokens else -1
     heads = trace.cross.reshape(-1, *trace.cross.shape[-2:])
-    rows = [row for row, token in enumerate(trace.target_tokens) if is_whole_word(trace.target_tokens, row)]
+    rows = [row for row in range(len(trace.target_tokens)) if is_whole_word(trace.target_tokens, row)]
     if key < 0 or not rows:
         raise Undecided("No full stop, or no whole word.")
     head, row = max(((head, row) for head in range(len(heads)) for row in rows), key=lambda at: heads[at][key])

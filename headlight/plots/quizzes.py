@@ -27,13 +27,12 @@ def quiz(options: Sequence[Option], *, theme: Theme = "paper") -> go.Figure:
     most = max(map(len, of_row))
     columns = [[options[rank] if rank < len(options) else None for options in of_row] for rank in range(most)]
     traces = [_bars(column, rank, time) for time in range(len(_TIMES)) for rank, column in enumerate(columns)]
-    look = {"barmode": "stack", "legend": LEGEND_ABOVE | {"traceorder": "normal"}}
-    y = label_rows(rows) | {"ticktext": rows}
-    return figure_of(traces, _ROW * len(rows) + _MARGIN, theme=theme, x=percent_axis(), y=y, **look)
+    x, y, legend = percent_axis(), label_rows(rows) | {"ticktext": rows}, LEGEND_ABOVE | {"traceorder": "normal"}
+    return figure_of(traces, _ROW * len(rows) + _MARGIN, theme=theme, x=x, y=y, barmode="stack", legend=legend)
 
 
 def _bars(options: Sequence[Option | None], rank: int, time: int) -> dict:
-    shown = {at: (option, option[3 + time]) for at, option in enumerate(options) if option}
+    shown = {at: (option, option[4] if time else option[3]) for at, option in enumerate(options) if option}
     texts = [option[2] if rank else percent(share) for option, share in shown.values()]
     shares = [share for _, share in shown.values()]
     return bars(

@@ -62,7 +62,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
     is_over = classroom.phase == Phase.REVEALED
     if current is None or view.tally is None or (is_over and screen.page == "lessons"):  # it would cover the summary
         return content
-    tallies = [*before, view.tally]
+    tallies, done = [*before, view.tally], view.tally.answered
     labels, counts = _histogram(current, tallies)
     content["asked"] = {
         "round": current.number,
@@ -70,7 +70,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "text": current.question.text,
         "kind": str(current.question.kind),
         "options": list(current.question.options),
-        "answered": view.tally.answered,
+        "answered": done,
         "hands": list(current.hands) if current.question.kind == Kind.ONE and not is_over else None,
         "about": current.question.about,
         "beside": screen.page == "inside",  # whose numbers the questions need
@@ -78,15 +78,9 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "bars": counts if shown else [],
         "right": list(current.truth.right) if is_over else [],
         "told": current.truth.sentence if is_over else "",
-        "done": _done(view, current),
+        "done": fill(bank()["texts"]["count"], done=done, here=max(view.here, done)) if current.quiz else "",
     }
     return content
-
-
-def _done(view: View, current: Round) -> str:
-    """Return how many phones are done with a quiz, "" for a question."""
-    done = view.tally.answered if view.tally else 0
-    return fill(bank()["texts"]["count"], done=done, here=max(view.here, done)) if current.quiz else ""
 
 
 def bars_shown(classroom: Classroom, bars: bool) -> bool:
