@@ -116,7 +116,7 @@ def test_the_command_prints_the_gain_with_its_limit(tmp_path, capsys):
         "3 students finished both quizzes: 50\u00a0% right before, 83\u00a0% after. The gain of the means is 0.67"
         in printed
     )
-    assert "With 3 students this interval is wide" in printed and "a weight is importance" in printed
+    assert "With 3 students these intervals are wide" in printed and "a weight is importance" in printed
     for content in ("round,step\n1,attention.1\n", "", "a,b\n1,2,3\n", "\udcff"):
         other.write_bytes(content.encode(errors="surrogateescape"))
         assert main(["gain", str(other)]) == 1
