@@ -1,6 +1,7 @@
 """Figure of a quiz before and after a lesson."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -12,7 +13,9 @@ _ROW, _MARGIN = 36, 70  # pixels
 _RIGHT, _WRONG = (0.55, 0.85), (0.5, 0.34, 0.2)  # opacities: before and after; of the wrong options in turn
 _LETTER = 0.0085  # share of the width that a letter takes, about
 _TIMES = ("before", "after")
+_EDGE = {"width": 1, "color": MIDDLE_GREY}
 _INSIDE = {"textposition": "inside", "insidetextanchor": "start", "textangle": 0, "constraintext": "none"}
+_LOOK: dict[str, Any] = {"orientation": "h", "width": 0.43, "hoverinfo": "text", **_INSIDE}
 Option = tuple[str, str, str, float, float]
 
 
@@ -33,22 +36,10 @@ def quiz(options: Sequence[Option], *, theme: Theme = "paper") -> go.Figure:
 
 def _bars(options: Sequence[Option | None], rank: int, time: int) -> dict:
     shown = {at: (option, option[4] if time else option[3]) for at, option in enumerate(options) if option}
+    places, shares = [at + (0.22 if time else -0.22) for at in shown], [share for _, share in shown.values()]
     texts = [option[2] if rank else percent(share) for option, share in shown.values()]
-    shares = [share for _, share in shown.values()]
-    return bars(
-        shares,
-        [at + (0.22 if time else -0.22) for at in shown],
-        orientation="h",
-        width=0.43,
-        marker={"color": see_through(*_colour(rank, time)), "line": {"width": 1, "color": MIDDLE_GREY}},
-        name=_TIMES[time],
-        showlegend=not rank,
-        hovertext=[f"{_TIMES[time]}: {option[1]}<br><b>{percent(share)}</b>" for option, share in shown.values()],
-        hoverinfo="text",
-        text=[text if len(text) * _LETTER < share else "" for text, share in zip(texts, shares, strict=True)],
-        **_INSIDE,
-    )
-
-
-def _colour(rank: int, time: int) -> tuple[str, float]:
-    return (GREY, _WRONG[(rank - 1) % len(_WRONG)]) if rank else (BLUE, _RIGHT[time])
+    fitting = [text if len(text) * _LETTER < share else "" for text, share in zip(texts, shares, strict=True)]
+    hover = [f"{_TIMES[time]}: {option[1]}<br><b>{percent(share)}</b>" for option, share in shown.values()]
+    colour = see_through(GREY, _WRONG[(rank - 1) % len(_WRONG)]) if rank else see_through(BLUE, _RIGHT[time])
+    marker, legend = {"color": colour, "line": _EDGE}, {"name": _TIMES[time], "showlegend": not rank}
+    return bars(shares, places, marker=marker, hovertext=hover, text=fitting, **legend, **_LOOK)

@@ -17,7 +17,6 @@ from ..quiz_bank import bank, fill
 from . import desk
 
 STYLE = Path(__file__).with_name("summary.css")
-Option = tuple[str, str, str, float, float]  # as `plots.quiz` has it
 HEADER = ("question", "answers", "what they chose", "right", "time")
 
 
@@ -72,7 +71,7 @@ def _show_quizzes(teacher: Teacher, rounds: Sequence[Round], tallies: Sequence[T
         show_figure(plots.quiz(shown, theme="page"), "class_quiz", bank()["picture"]["title"])
 
 
-def quiz_bars(result: QuizResult) -> Iterator[Option]:
+def quiz_bars(result: QuizResult) -> Iterator[tuple[str, str, str, float, float]]:
     """Yield the bars of the picture: of each idea, and below it the chosen options of its items."""
     labels, right = {item["name"]: item["label"] for item in bank()["item"]}, bank()["picture"]["right"]
     names = bank()["misconceptions"] | {"": {"says": right, "short": ""}}
@@ -85,7 +84,7 @@ def quiz_bars(result: QuizResult) -> Iterator[Option]:
                 yield (labels.get(item, item), names[name]["says"], names[name]["short"], before, after)
 
 
-def vote_bars(rounds: Sequence[Round], tallies: Sequence[Tally]) -> Iterator[Option]:
+def vote_bars(rounds: Sequence[Round], tallies: Sequence[Tally]) -> Iterator[tuple[str, str, str, float, float]]:
     """Yield a bar for each question with a right answer that was asked twice: the first and the last vote."""
     votes: dict[tuple[object, str], list[float]] = {}
     for each, tally in zip(rounds, tallies, strict=True):
