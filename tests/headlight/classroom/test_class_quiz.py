@@ -48,7 +48,7 @@ def test_answers_come_one_by_one_and_are_there_after_a_reload(phones, store, tea
     for at, choice in enumerate(ALL):
         clock.ahead += 2
         answers[at] = choice
-        assert phone.answer(1, answers) == (200, {"kept": ",".join("" if a is None else str(a) for a in answers)})
+        assert phone.answer(1, answers)[0] == 200
         assert phone.state()[1]["yours"] == answers
         assert teacher.look().tally.answered == (at == PER_FORM - 1), "those who are done"
     for wrong in (ALL[1:], [*ALL[1:], 4], [*ALL[1:], True], [*ALL[1:], "0"], 0, None):
