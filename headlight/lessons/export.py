@@ -24,7 +24,6 @@ from .answer import Answer, Kind, Run
 from .file import Lesson, read_lessons
 from .measures.hand import SHAPE
 from .overview import TITLES
-from .quiz import alone_payload
 from .step_view import HOME_HEAD, StepView, Try, off_words, payload_of, pose
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
@@ -45,6 +44,8 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
 
     All is measured with the weights of the page, which are rounded.
     """
+    from .quiz import alone_payload  # no page needs it before one is exported
+
     language = load_checkpoint(checkpoint).data.get("source_language") or "English"
     if language != "English":
         raise UserError(f"The lessons' sentences are English; this checkpoint reads {language}.")
