@@ -1,4 +1,4 @@
-"""The command line with the app: all commands of `python -m transformer`, `app`, `page` and `lessons`."""
+"""The command line with the app: all commands of `python -m transformer`, `app`, `page`, `lessons` and `gain`."""
 
 import sys
 from collections.abc import Iterable

@@ -9,6 +9,10 @@ from .opening import PORT_VARIABLE as PORT_VARIABLE
 from .opening import check_store as check_store
 from .opening import open_store as open_store
 from .phones import phones_server as phones_server
+from .quiz import COLUMNS as COLUMNS
+from .quiz import PER_FORM as PER_FORM
+from .quiz import Quiz as Quiz
+from .quiz import QuizItem as QuizItem
 from .routes import class_routes as class_routes
 from .routes import housekeeping as housekeeping
 from .store import MOST_LINK as MOST_LINK

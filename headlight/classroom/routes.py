@@ -2,7 +2,7 @@
 
     GET  /c                       the field for a code
     GET  /c/CODE                  the page, the same for all
-    GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON
+    GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON, besides a quiz
     POST /c/CODE/answer           {"round": 3, "choice": 1}; 200 once it is durable, repeated at will
     GET  /c/CODE/try              leads to the app, where the question can be tried, once it is revealed
     POST /c/CODE/answers.csv      the teacher's table; the secret as "Authorization: Bearer SECRET"
@@ -34,6 +34,7 @@ from streamlit.url_util import make_url_path
 
 from .admission import Presence, RateLimit, hash_participant, network_of
 from .opening import has_store, open_store
+from .quiz import chosen_options
 from .store import Answer, Classroom, Kind, NotTheTeacherError, Outcome, Phase, Question, Round, StoreError
 from .teaching import Tally, Teacher, read_code, sign_of, tally_of
 
@@ -169,6 +170,7 @@ class Desk:
         tally = self._final_tally(classroom.code, current) if current and is_revealed else None
         state = state_of(classroom, choice, tally, known, sign_of(participant))
         state |= {"try": state["try"] and self._with_app} if "try" in state else {}
+        state |= current.quiz.payload_for(participant) if current and current.quiz and "kind" in state else {}
         return JSONResponse(state, headers=_NO_STORE)
 
     def _tally(self, code: str, closed: Round) -> Tally:
@@ -183,7 +185,7 @@ class Desk:
         if current is None or current.number != body["round"]:
             raise Refusal(*_REFUSED[Outcome.CLOSED])
         try:
-            choice = current.question.read_choice(body.get("choice"))
+            choice = current.read_choice(body.get("choice"))
         except ValueError:
             raise Refusal(400, "This answers another question.") from None
         participant = self._admitted(classroom, number, address)
@@ -252,6 +254,8 @@ def state_of(
 
 def _as_sent(question: Question, choice: str) -> object:
     """Return a stored choice as the page sends it."""
+    if question.kind == Kind.QUIZ:
+        return chosen_options(choice)
     chosen = question.chosen(choice)
     return float(choice) if question.kind == Kind.NUMBER else chosen[0] if question.kind == Kind.ONE else chosen
 

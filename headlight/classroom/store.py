@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from .quiz import Quiz
+
 MOST_CLASSES, MOST_PARTICIPANTS, MOST_ROUNDS, MOST_REMOVED = 200, 400, 100, 100
 MOST_OPTIONS, MOST_LETTERS, MOST_OPTION_LETTERS, MOST_LINK = 8, 600, 200, 1500
 LASTS, IDLE = 12 * 3600.0, 3600.0  # seconds: in all, and without an act of the teacher
@@ -62,6 +64,7 @@ class Kind(StrEnum):
     ONE = "one"  # of several options
     SEVERAL = "several"  # of the options
     NUMBER = "number"
+    QUIZ = "quiz"  # several items, of `Round.quiz`
 
 
 class Outcome(StrEnum):
@@ -80,7 +83,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Question:
-    """A question: a text and its options, or none for a NUMBER; about: its sentence, "" for none.
+    """A question: a text and its options, or none for a NUMBER and a QUIZ; about: its sentence, "" for none.
 
     Raises ValueError where there are too few options or too much text.
     """
@@ -95,7 +98,7 @@ class Question:
             object.__setattr__(self, name, _one_line(getattr(self, name), MOST_LETTERS))
         object.__setattr__(self, "options", tuple(_one_line(each, MOST_OPTION_LETTERS) for each in self.options))
         object.__setattr__(self, "kind", Kind(self.kind))
-        least, most = (0, 0) if self.kind == Kind.NUMBER else (2, MOST_OPTIONS)
+        least, most = (0, 0) if self.kind in (Kind.NUMBER, Kind.QUIZ) else (2, MOST_OPTIONS)
         if not least <= len(self.options) <= most:
             raise ValueError(f"a question of the kind {self.kind} has {least} to {most} options: {self.options}")
 
@@ -116,7 +119,7 @@ class Question:
 
     def chosen(self, choice: str) -> list[int]:
         """Return the indices of the options in a stored answer."""
-        return [] if self.kind == Kind.NUMBER else [int(each) for each in choice.split(",") if each]
+        return [] if self.kind in (Kind.NUMBER, Kind.QUIZ) else [int(each) for each in choice.split(",") if each]
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,7 @@ class Round:
     """A round of a question: its step, such as "attention.3", and times.
 
     version: of the class when the round began. closed: None while it is open. discarded: it counts for nothing. hands:
-    raised hands for each option, as the teacher counted them; () for none.
+    raised hands for each option, as the teacher counted them; () for none. quiz: of a QUIZ, which is never revealed.
     """
 
     number: int  # from 1
@@ -176,9 +179,16 @@ class Round:
     closed: float | None = None
     discarded: bool = False
     hands: tuple[int, ...] = ()
+    quiz: Quiz | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hands", tuple(self.hands))
+        if isinstance(self.quiz, dict):
+            object.__setattr__(self, "quiz", Quiz(**self.quiz))
+
+    def read_choice(self, choice: object) -> str:
+        """Return an answer as it is stored. Raises ValueError for answers of other questions."""
+        return self.quiz.read_choice(choice) if self.quiz else self.question.read_choice(choice)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ const name = `headlight-class-${code}`;
 let held = { v: 0 }; // the state as it was last sent
 let pending; // a choice that the server has not acknowledged
 let late = false; // the last one came after the end of its round
+let place; // number of the quiz's item that is shown, from 0; past the last one all are answered
 let polling, sending; // AbortControllers of requests on their way
 let pollTimer, sendTimer;
 
@@ -87,6 +88,7 @@ function take(state) {
     if (sending) giveUp(sending);
   }
   held = same ? { ...held, ...state } : state;
+  if (!same && held.items) place = [...answers(), null].indexOf(null);
   show(!same);
 }
 
@@ -137,8 +139,22 @@ function choiceText(choice) {
   return /[.!?…]”?$/.test(words) ? words : `${words}.`;
 }
 
+// The answers to a quiz, null for an open item.
+const answers = () => pending ?? held.yours ?? held.items.map(() => null);
+
+function turn(to) {
+  place = to;
+  show(true);
+}
+
+function answerItem(index) {
+  choose(answers().map((each, at) => (at === place ? index : each)));
+  turn(place + 1);
+}
+
 function status() {
-  const { phase, kind, yours } = held;
+  const { phase, kind, yours, items, texts } = held;
+  if (items) return texts[pending !== undefined ? "sending" : place < items.length ? "tap" : "done"];
   if (phase === "lobby") return "You are in. Look at the wall.";
   if (phase === "revealed") return held.feedback;
   if (phase === "closed") {
@@ -158,20 +174,26 @@ function element(tag, text, ...classes) {
 }
 
 function show(isNew) {
-  const { phase, kind, options = [] } = held;
+  const { phase, kind, items, texts } = held, item = items ? items[place] : held, options = item?.options ?? [];
   const asking = phase === "asking", revealed = phase === "revealed";
-  const mine = pending ?? held.yours ?? [];
+  const mine = items ? answers()[place] : pending ?? held.yours ?? [];
   $("door").hidden = true;
   $("room").hidden = false;
   $("error").textContent = "";
   $("me").textContent = held.me ? `· you are ${held.me}` : "";
-  $("text").textContent = held.text ?? "";
+  $("text").textContent = item?.text ?? "";
   $("about").textContent = held.about ?? "";
+  $("back").hidden = !(items && place);
+  if (items) {
+    $("back").textContent = texts.back;
+    $("about").textContent = item ? texts.place.replace("{number}", place + 1).replace("{of}", items.length) : "";
+  }
   if (isNew) {
     $("value").value = "";
     $("options").replaceChildren(...options.map((label, index) => {
       const button = element("button", label);
-      button.addEventListener("click", () => choose(kind === "one" ? index : toggled(index)));
+      const answer = { one: choose, quiz: answerItem, several: () => choose(toggled(index)) }[kind];
+      button.addEventListener("click", () => answer(index));
       return button;
     }));
   }
@@ -216,6 +238,8 @@ $("number").addEventListener("submit", (event) => {
   if (text && Number.isFinite(Number(text))) choose(Number(text));
   else $("value").select();
 });
+
+$("back").addEventListener("click", () => turn(place - 1));
 
 if (code) {
   const wake = () => document.body.dataset.code && !document.hidden && (send(), poll());

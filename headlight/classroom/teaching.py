@@ -19,13 +19,14 @@ import hashlib
 import hmac
 import io
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from headlight.app.spreadsheet import as_text
 
+from .quiz import COLUMNS, Quiz, chosen_options
 from .store import (
     IDLE,
     LASTS,
@@ -60,7 +61,8 @@ MOST_HANDS = 999  # for an option
 class Tally:
     """Answers of a round: the count of each option, or all numbers in their order.
 
-    answered: number of participants. right: number of right ones, None where nothing is right or wrong.
+    answered: number of participants, of a quiz those who are done. right: number of right ones, None where nothing is
+    right or wrong.
     """
 
     answered: int
@@ -132,7 +134,13 @@ class Teacher:
 
     def ask(self, question: Question, truth: Truth | None = None, step: str = "") -> Classroom:
         """Ask a question; an open one is closed. step: in addresses, such as "attention.3"."""
-        return self._change(lambda old: self._with_round(old, question, truth or Truth(), step))
+        content = {"question": question, "truth": truth or Truth(), "step": step[:100]}
+        return self._change(lambda old: self._with_round(old, **content))
+
+    def ask_quiz(self, quiz: Quiz, text: str) -> Classroom:
+        """Open a quiz; text: for the wall. It ends with `close_round`, and nothing of it is revealed."""
+        content = {"question": Question(text, kind=Kind.QUIZ), "truth": Truth(), "step": f"quiz.{quiz.when}"}
+        return self._change(lambda old: self._with_round(old, **content, quiz=quiz))
 
     def ask_again(self) -> Classroom:
         """Ask the last question once more, in a round of its own: none of its answers counts for the new one."""
@@ -141,7 +149,7 @@ class Teacher:
             if not old.rounds:
                 raise ClassError("Nothing has been asked yet.")
             last = old.rounds[-1]
-            return self._with_round(old, last.question, last.truth, last.step)
+            return self._with_round(old, question=last.question, truth=last.truth, step=last.step, quiz=last.quiz)
 
         return self._change(again)
 
@@ -240,14 +248,13 @@ class Teacher:
         names = {_HAND: 0} | {participant: number for number, participant in enumerate(known, start=1)}
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(["round", "step", "question", "participant", "answer", "right", "seconds"])
+        writer.writerow(["round", "step", "question", "participant", "answer", "right", "seconds", *COLUMNS])
         for each in rounds:
             for answer in (*_hands(each), *answers[each.number]):
-                right = {None: "", True: "yes", False: "no"}[each.truth.is_right(each.question, answer.choice)]
                 seconds = round(max(0.0, answer.at - each.opened), 1)
-                words = _in_words(each.question, answer.choice)
-                cells = (each.number, each.step, each.question.text, names[answer.participant], words, right, seconds)
-                writer.writerow(map(as_text, cells))
+                for question, words, right, *more in _judged(each, answer):
+                    cells = (each.number, each.step, question, names[answer.participant], words, right, seconds, *more)
+                    writer.writerow(map(as_text, cells))
         return text.getvalue().encode()
 
     def end(self) -> Classroom:
@@ -279,13 +286,13 @@ class Teacher:
 
         return self._store.change(self.code, checked)
 
-    def _with_round(self, old: Classroom, question: Question, truth: Truth, step: str) -> Classroom:
+    def _with_round(self, old: Classroom, **content: Any) -> Classroom:
         if len(old.rounds) >= MOST_ROUNDS:
             raise NoRoomError(f"A class can ask {MOST_ROUNDS} times: please open another one.")
         old = self._closed(old, Phase.CLOSED)
         now = self._store.now()
         number, version = len(old.rounds) + 1, old.version + 1
-        new = Round(number=number, question=question, truth=truth, step=step[:100], version=version, opened=now)
+        new = Round(number=number, version=version, opened=now, **content)
         return replace(old, phase=Phase.ASKING, rounds=(*old.rounds, new))
 
     def _closed(self, old: Classroom, phase: Phase) -> Classroom:
@@ -293,6 +300,7 @@ class Teacher:
         if not old.rounds:
             return replace(old, phase=phase)
         last = old.rounds[-1]
+        phase = Phase.LOBBY if last.quiz else phase
         closed = self._store.now() if last.closed is None else last.closed
         return replace(old, phase=phase, rounds=(*old.rounds[:-1], replace(last, closed=closed)))
 
@@ -303,6 +311,8 @@ class Teacher:
 def tally_of(current: Round, answers: list[Answer]) -> Tally:
     """Return the tally of a round, raised hands among its answers."""
     question, truth = current.question, current.truth
+    if current.quiz:
+        return Tally(answered=sum(None not in chosen_options(answer.choice) for answer in answers))
     choices = [answer.choice for answer in (*_hands(current), *answers)]
     chosen = [index for choice in choices for index in question.chosen(choice)]
     is_judged = bool(truth.right) or truth.value is not None
@@ -322,6 +332,14 @@ def _hands(current: Round) -> list[Answer]:
         for option, count in enumerate(current.hands)
         for _ in range(count)
     ]
+
+
+def _judged(current: Round, answer: Answer) -> Iterable[Sequence[str]]:
+    """Return question, answer and judgement for the table, of a quiz those of each item, with its COLUMNS."""
+    if current.quiz:
+        return current.quiz.rows(answer.participant, answer.choice)
+    right = {None: "", True: "yes", False: "no"}[current.truth.is_right(current.question, answer.choice)]
+    return [(current.question.text, _in_words(current.question, answer.choice), right, *[""] * len(COLUMNS))]
 
 
 def _in_words(question: Question, choice: str) -> str:

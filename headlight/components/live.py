@@ -28,6 +28,7 @@ COMPONENTS = {
     "steps": "attention_steps/steps",
     "replay": "replay_player/player",
     "panel": "lesson_panel/panel",
+    "quiz": "quiz/quiz",
 }
 
 

@@ -187,6 +187,11 @@ def lesson_panel(
     )
 
 
+def quiz(payload: dict, key: str) -> None:
+    """Show the quiz of a single visitor, whose answers stay in the browser."""
+    _show("quiz/quiz", payload, key)
+
+
 def replay_player(
     replay: dict,
     step: int,

@@ -1,4 +1,4 @@
-"""The command `lessons`: list them, check a file that a teacher wrote, print a worksheet."""
+"""The commands `lessons`, which lists, checks and prints them, and `gain`, of the quiz."""
 
 import argparse
 import logging
@@ -33,6 +33,14 @@ def add_commands(command: AddCommand) -> None:
     actions.add_parser("measures", help="list the measures that a lesson may ask for, as a table in Markdown")
     for parser in (check, printed, proofread):
         add_checkpoint(parser, required=False)
+    gain = command("gain", _gain, "compute the gain from the quiz before to the quiz after, of classes' tables")
+    gain.add_argument("files", nargs="+", type=Path, metavar="CLASS.csv", help="a class's table, or visitors' results")
+
+
+def _gain(options: argparse.Namespace) -> None:
+    from .gain import run
+
+    run(options)
 
 
 def _run(options: argparse.Namespace) -> int | None:

@@ -44,6 +44,8 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
 
     All is measured with the weights of the page, which are rounded.
     """
+    from .quiz import alone_payload  # no page needs it before one is exported
+
     language = load_checkpoint(checkpoint).data.get("source_language") or "English"
     if language != "English":
         raise UserError(f"The lessons' sentences are English; this checkpoint reads {language}.")
@@ -59,7 +61,7 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
         for moment in ("at", "shown")
     }
     examples = {seed: toy_block(toy_numbers(SHAPE, int(seed)), 0, 0).facts() for seed in sorted(filter(None, seeds))}
-    return {"lessons": exported, "examples": examples}
+    return {"lessons": exported, "examples": examples, "quiz": alone_payload()}
 
 
 @results.cached(max_entries=4, show_spinner=False)

@@ -32,6 +32,7 @@ from headlight.app.parameters import PARAMETERS
 from transformer.errors import UserError
 from transformer.untrusted import read_toml
 
+from .quiz_bank import QUIZ
 from .register import wrong_arguments
 
 SHIPPED = Path(__file__).with_name("shipped")
@@ -112,7 +113,8 @@ def lesson_files(folder: str | Path | None = None) -> dict[str, Path]:
     """
     added = folder or os.environ.get(LESSONS_VARIABLE)
     folders = [SHIPPED, *([Path(added)] if added else [])]
-    return {path.stem: path for each in folders if each.is_dir() for path in sorted(each.glob("*.toml"))}
+    paths = [path for each in folders if each.is_dir() for path in sorted(each.glob("*.toml"))]
+    return {path.stem: path for path in paths if path != QUIZ}
 
 
 def read_lessons(folder: str | Path | None = None) -> tuple[list[Lesson], list[str]]:

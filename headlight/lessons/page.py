@@ -5,19 +5,21 @@ from functools import partial
 import streamlit as st
 
 from headlight.app import bar
-from headlight.app.choices import from_list, show_views, switch
+from headlight.app.choices import from_list, offer_view, show_views, switch
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
+from headlight.components.show import quiz
 
 from . import panel
 from .file import Lesson
 from .overview import about_words, overview
+from .quiz_bank import bank
 from .sentence import reason_words
 from .teach.desk import CLASS, door_problem
 from .teach.summary import show_class
 from .worksheet import worksheet
 
-LESSONS, TEACHER = "lessons", "for the teacher"
+LESSONS, TEACHER, QUIZ = "lessons", "for the teacher", "quiz"
 
 
 def show_page(request: TranslationRequest) -> None:
@@ -31,7 +33,9 @@ def show_lessons(request: TranslationRequest) -> None:
     bar.hide_sentence()
     lessons, problems = panel.lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
-    teaches = switch("Show buttons that start a class", "teach")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        teaches = switch("Show buttons that start a class", "teach")
+        offer_view(bank()["alone"]["offer"], "lessons", QUIZ)
     if teaches:
         _warn_of_door()
     following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
@@ -41,6 +45,15 @@ def show_lessons(request: TranslationRequest) -> None:
                 _show_card(lessons.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
+
+
+def show_quiz(request: TranslationRequest) -> None:
+    """Show the quiz of a visitor who learns alone. Raises UserError."""
+    from .quiz import alone_payload  # imports every measure
+
+    del request
+    bar.hide_sentence()
+    quiz(alone_payload(), "quiz")
 
 
 def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> None:
@@ -111,4 +124,4 @@ def _offer_class(lesson: Lesson, where: str) -> None:
     st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=panel.teach, args=(lesson.name,))
 
 
-VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, CLASS: show_class_view}
+VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, CLASS: show_class_view, QUIZ: show_quiz}

@@ -21,6 +21,7 @@ from .masks import without_causal_mask as without_causal_mask
 from .positional_encoding import positions as positions
 from .positional_encoding import rotation as rotation
 from .positional_encoding import waves as waves
+from .quizzes import quiz as quiz
 from .relative_positions import bias_curves as bias_curves
 from .relative_positions import bias_map as bias_map
 from .training import training_runs as training_runs

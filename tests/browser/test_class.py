@@ -1,5 +1,6 @@
 """A class in Chromium: a teacher before a projector and three phones, and what phones do with a bad network."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from urllib.parse import urlencode
@@ -9,9 +10,11 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from support.browser import expect_accessible, wait_until_idle
 from support.chromium import new_visitor
 
-from headlight.classroom import Classroom, Kind, Question, Teacher, Truth, open_class
+from headlight.classroom import PER_FORM, Classroom, Kind, Question, Quiz, Teacher, Truth, open_class
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.lessons.file import read_lessons
+from headlight.lessons.gain import quiz_result, read_answers
+from headlight.lessons.quiz_bank import bank, fill
 
 FIRST = read_lessons()[0][0]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
@@ -20,6 +23,7 @@ WORDS = ("It stays the same.", "Its translation is missing", "Other words change
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>=1+1</b>&lt;"
 QUESTION = Question(f"{HOSTILE} is hidden from all heads of the cross-attention. What happens?", WORDS)
 TRUTH = Truth("It is missing.", right=(1,), feedback=("No.", "Yes.", HOSTILE, "It goes on."), link="inside")
+TEXTS = bank()["texts"] | bank()["phone"]  # of the quiz
 OTHER_REQUEST = "fetch('/_stcore/health').then((response) => response.text())"
 
 
@@ -362,3 +366,63 @@ def test_a_phone_polls_every_two_seconds_every_ten_while_hidden_and_once_when_it
     hide(False)
     page.evaluate(OTHER_REQUEST)
     assert len(polls) == before + 1
+
+
+def ask_quiz(page: Page, when: str) -> None:
+    expect(page.locator(".desk")).to_have_attribute("aria-busy", "false")
+    page.locator(".desk .more_button").click()
+    page.locator(".desk .more").get_by_role("button", name=TEXTS[when]).click()
+    expect(page.locator(".desk .ask")).to_have_text(TEXTS[f"wall_{when}"])
+
+
+def answer_item(phone: Page, quiz: Quiz, number: int, off: int) -> None:
+    """Answer the item that a phone shows, `off` options from the right one."""
+    expect(phone.locator("#about")).to_have_text(fill(TEXTS["place"], number=number, of=PER_FORM))
+    rights, buttons = {item.text: item.right for item in quiz.items}, phone.locator("#options button")
+    buttons.nth((rights[phone.locator("#text").inner_text()] + off) % buttons.count()).tap()
+
+
+def test_a_class_of_two_goes_from_the_quiz_before_to_the_gain(browsers, school, store):
+    page, code = open_desk(browsers(**DESK, accept_downloads=True), school)
+    first, second = phones = [join(browsers(**PHONE), school, code) for _ in range(2)]
+    count, responses = page.locator(".desk .count"), []
+    second.on("response", lambda response: response.status == 200 and responses.append(response.text()))
+    page.keyboard.press("q")
+    for when, off in (("before", 1), ("after", 0)):
+        ask_quiz(page, when)
+        quiz = stored(store, code).current.quiz
+        expect(count).to_have_text(fill(TEXTS["count"], done=0, here=2))
+        for number in range(1, 4):
+            answer_item(first, quiz, number, off)
+        first.get_by_role("button", name=TEXTS["back"]).tap()
+        answer_item(first, quiz, 3, off)
+        expect(first.locator("#status")).to_have_text(TEXTS["tap"])  # all are acknowledged
+        expect_accessible(first)
+        first.reload()
+        for number in range(4, 7):
+            answer_item(first, quiz, number, off)
+        expect(count).to_have_text(fill(TEXTS["count"], done=1, here=2))
+        for number in range(1, 7):
+            answer_item(second, quiz, number, 0)
+        expect(count).to_have_text(fill(TEXTS["count"], done=2, here=2))
+        for phone in phones:
+            expect(phone.locator("#status")).to_have_text(TEXTS["done"])
+        acts = page.locator(".desk .acts [data-act]").all()
+        assert len(acts) == 1 and not page.locator(".desk .options li").count(), "nobody's answers"
+        page.keyboard.press("c")
+        for phone in phones:
+            expect(phone.locator("#status")).to_have_text("You are in. Look at the wall.")
+    for body in map(json.loads, responses):
+        assert not {"right", "counts", "near", "said"} & body.keys()
+        assert all(item.keys() == {"text", "options"} for item in body.get("items", ()))
+    page.locator(".desk .more_button").click()
+    page.locator(".desk .more [data-act=summary]").click()
+    expect(page.get_by_text("2 students finished both quizzes")).to_be_visible()
+    expect(page.locator(".st-key-class_quiz .bars path").first).to_be_visible()
+    wait_until_idle(page)
+    with page.expect_download() as saving:
+        page.get_by_text("Answers as CSV").click()
+    table = saving.value.path().read_bytes()
+    assert len(table.splitlines()) == 1 + 2 * 2 * PER_FORM
+    result = quiz_result(read_answers([table]))
+    assert (result.students, result.total.before, result.total.after) == (2, 0.5, 1.0)

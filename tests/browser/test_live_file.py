@@ -13,8 +13,10 @@ from support.firefox import firefox
 from support.server import until
 from support.traces import CHECKPOINTS, rounded_translator
 
+from headlight.classroom import PER_FORM
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lessons
+from headlight.lessons.quiz_bank import bank
 from headlight.plots.tokens import chip_text, shown_token
 from headlight.views.live.content import live_file
 from headlight.views.live.replay import find_replay, reduced
@@ -283,6 +285,16 @@ def choose(page: Page, answer: dict, *, right: bool) -> None:
         options.nth(names.index(name)).click()
     if answer["panel"]["kind"] != "one":
         page.get_by_role("button", name="Check").click()
+
+
+def test_the_quiz_is_offered_before_the_lessons_and_stays_in_the_browser(page_of_file):
+    page, texts = page_of_file, bank()["alone"]
+    page.locator("[data-tab=lessons]").click()
+    page.get_by_role("button", name=texts["before"]).click()
+    for _ in range(PER_FORM):
+        page.locator(".quiz .options button").first.click()
+    expect(page.get_by_role("button", name=texts["save"])).to_be_visible()
+    page.evaluate("localStorage.removeItem('headlight-quiz')")
 
 
 def test_a_lesson_is_walked_through_to_its_end_for_its_own_sentence(page_of_file, exported):

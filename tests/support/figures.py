@@ -123,4 +123,5 @@ def _of_what_if(translator: Translator, trace: Trace, other: Trace) -> dict:
     return {
         "patching": _with(plots.patching, patched, columns),
         "log_probabilities": _with(plots.log_probabilities, trace, replace(other)),
+        "quiz": _with(plots.quiz, [("<b>idea</b>", "right", "", 0.3, 0.6), ("idea", "wrong", "w", 0.7, 0.4)]),
     }

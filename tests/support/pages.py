@@ -100,6 +100,7 @@ def numbers(sent) -> np.ndarray:
 VIEWS = {
     "/": "Headlight",
     "/lessons": "Lessons",
+    "/lessons?lessons=quiz": "Lessons",
     f"/lessons?lessons={quote('for the teacher')}": "Lessons",
     "/?map=1": "Headlight",
     "/decoding": "Decoding",

@@ -68,6 +68,7 @@ class ClassDesk extends Component {
       ".place": !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "",
       ".ask": question?.text ?? data.why, ".about": question?.about ?? "",
       ".told": question?.truth ?? "", ".count": countOf(data),
+      "[data-act=quiz_before]": data.quiz.before, "[data-act=quiz_after]": data.quiz.after,
       "[data-act=lock]": data.locked ? "Let new phones in again" : "Let no new phones in",
     });
     this.find(".ask").classList.toggle("why", !question);
@@ -224,7 +225,8 @@ class ClassDesk extends Component {
 
 function countOf({ question, here, phase }) {
   if (!question) return `${here} here`;
-  const { answered, bars } = question;
+  const { answered, bars, done } = question;
+  if (done) return done;
   if (bars.length > 1) return bars.length === 2 ? "Before and after you talked" : `All ${bars.length} votes`;
   return phase === "asking" ? `${answered} of ${Math.max(here, answered)} answered` : `${answered} answered`;
 }

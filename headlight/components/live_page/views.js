@@ -11,6 +11,7 @@ import { button, element } from "../lib/canvas.js";
 import { headAddress, headsAddress, numbersAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
 import { KIND_NAMES, NOTHING } from "../lib/words.js";
+import { default as quiz } from "../quiz/quiz.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
@@ -283,5 +284,6 @@ export class Inside extends View {
 export class LessonList extends View {
   show() {
     this.lessons.list(this.find(".lesson_cards"));
+    this.give(quiz, this.words.lessons.quiz);
   }
 }

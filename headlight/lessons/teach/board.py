@@ -8,6 +8,7 @@ from headlight.app.results import TranslationRequest
 from headlight.classroom import Classroom, Kind, Phase, Round, Tally, View
 
 from ..answer import number_words
+from ..quiz_bank import bank, fill
 from .asking import ClassQuestion
 
 MOST_BINS = 6  # of a histogram of numbers
@@ -56,11 +57,12 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "why": screen.question if isinstance(screen.question, str) else "",
         "tokens": list(screen.tokens),
         "acts": acts(classroom, screen, shown),
+        "quiz": {when: bank()["texts"][when] for when in ("before", "after")},
     }
     is_over = classroom.phase == Phase.REVEALED
     if current is None or view.tally is None or (is_over and screen.page == "lessons"):  # it would cover the summary
         return content
-    tallies = [*before, view.tally]
+    tallies, done = [*before, view.tally], view.tally.answered
     labels, counts = _histogram(current, tallies)
     content["question"] = {
         "round": current.number,
@@ -68,7 +70,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "text": current.question.text,
         "kind": str(current.question.kind),
         "options": list(current.question.options),
-        "answered": view.tally.answered,
+        "answered": done,
         "hands": list(current.hands) if current.question.kind == Kind.ONE and not is_over else None,
         "about": current.question.about,
         "beside": screen.page == "inside",  # whose numbers the questions need
@@ -76,6 +78,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "bars": counts if shown else [],
         "right": list(current.truth.right) if is_over else [],
         "truth": current.truth.sentence if is_over else "",
+        "done": fill(bank()["texts"]["count"], done=done, here=max(view.here, done)) if current.quiz else "",
     }
     return content
 
@@ -89,6 +92,8 @@ def acts(classroom: Classroom, screen: Screen, shown: bool) -> list[str]:
     """Return the teacher's possible acts, by the screen's names, the next one first."""
     onward = ["next"] if screen.step else []
     match classroom.phase:
+        case Phase.ASKING if classroom.rounds[-1].quiz:
+            return ["close"]
         case Phase.ASKING:
             return ["close", "reveal", *onward]
         case Phase.CLOSED:

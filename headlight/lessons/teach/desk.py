@@ -40,6 +40,7 @@ from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
 from ..destination import Destination, go_to
+from ..quiz_bank import bank
 from ..step_view import StepView
 from .asking import own_question, question_of, subject_of
 from .board import Screen, bars_shown, board, same_before
@@ -296,6 +297,8 @@ def _do(teacher: Teacher, classroom: Classroom, screen: Screen, act: Mapping) ->
     match act.get("name"):
         case "ask" if not isinstance(screen.question, str):
             teacher.ask(screen.question.question, screen.question.truth, screen.question.step)
+        case "quiz_before" | "quiz_after" as name:
+            return _ask_quiz(teacher, name.removeprefix("quiz_"))
         case "own":
             return _ask_own(teacher, screen, act)
         case "close":
@@ -335,6 +338,16 @@ def _ask_own(teacher: Teacher, screen: Screen, act: Mapping) -> str:
     if isinstance(question, str):
         return question
     teacher.ask(question.question, question.truth, question.step)
+    return ""
+
+
+def _ask_quiz(teacher: Teacher, when: str) -> str:
+    from ..quiz import class_quiz  # imports every measure
+
+    try:
+        teacher.ask_quiz(class_quiz(when), bank()["texts"][f"wall_{when}"])
+    except UserError as error:
+        return str(error)
     return ""
 
 

@@ -1,16 +1,19 @@
 """A class as a whole: a table of its rounds, the answers as a file, and its end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app.statics import style
-from headlight.app.widgets import offer_download, plain, show_table
+from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
 
 from ..answer import number_words
+from ..gain import QuizResult, quiz_result, read_answers, summary_words
+from ..quiz_bank import bank, fill
 from . import desk
 
 STYLE = Path(__file__).with_name("summary.css")
@@ -52,8 +55,45 @@ def _show(teacher: Teacher) -> None:
         return
     names = [(str(each.number), cells_of(each, tally)) for each, tally in zip(rounds, tallies, strict=True)]
     st.html(style(STYLE))
+    if any(each.quiz for each in rounds):
+        _show_quizzes(teacher, rounds, tallies)  # first: while presenting a figure gets the room that is left
     with st.container(key="class_rounds"):
         show_table("Questions and answers of the class", "round", HEADER, names)
+
+
+def _show_quizzes(teacher: Teacher, rounds: Sequence[Round], tallies: Sequence[Tally]) -> None:
+    """Show the gain from the quiz before to the quiz after, and the picture of both."""
+    answers = read_answers([teacher.csv()])
+    result = quiz_result(answers)
+    st.markdown(plain(summary_words(result, answers)))
+    if result:
+        shown = [*quiz_bars(result), *vote_bars(rounds, tallies)]
+        show_figure(plots.quiz(shown, theme="page"), "class_quiz", bank()["picture"]["title"])
+
+
+def quiz_bars(result: QuizResult) -> Iterator[tuple[str, str, str, float, float]]:
+    """Yield the bars of the picture: of each idea, and below it the chosen options of its items."""
+    labels, right = {item["name"]: item["label"] for item in bank()["item"]}, bank()["picture"]["right"]
+    names = bank()["misconceptions"] | {"": {"says": right, "short": ""}}
+    for idea, change in result.ideas.items():
+        yield (f"<b>{bank()['ideas'].get(idea, idea)}</b>", right, "", change.before, change.after)
+        for item in result.items.index[result.items.idea == idea]:
+            counts = result.chosen.loc[item]
+            shares = (counts / counts.sum().clip(lower=1)).reindex(sorted({"", *counts.index}), fill_value=0.0)
+            for name, before, after in shares.itertuples():
+                yield (labels.get(item, item), names[name]["says"], names[name]["short"], before, after)
+
+
+def vote_bars(rounds: Sequence[Round], tallies: Sequence[Tally]) -> Iterator[tuple[str, str, str, float, float]]:
+    """Yield a bar for each question with a right answer that was asked twice: the first and the last vote."""
+    votes: dict[tuple[object, str], list[float]] = {}
+    for each, tally in zip(rounds, tallies, strict=True):
+        if tally.right is not None and tally.answered:
+            votes.setdefault((each.question, each.step), []).append(tally.right / tally.answered)
+    for (_, step), shares in votes.items():
+        if len(shares) > 1:
+            label = fill(bank()["picture"]["vote"], step=step)
+            yield (label, bank()["picture"]["right"], "", shares[0], shares[-1])
 
 
 def _csv(teacher: Teacher) -> bytes:

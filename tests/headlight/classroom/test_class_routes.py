@@ -25,7 +25,7 @@ from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import MOST_OPTIONS, StoreError
 from headlight.classroom.teaching import Tally, sign_of
 
-PAGE_BYTES = 12_000
+PAGE_BYTES = 13_500
 WORD = Question("Which word is read most?", ("cat", "dog", "bird"))
 # Each part can be told from all that may be sent before it is revealed.
 TRUTH = Truth(
