@@ -15,7 +15,7 @@ MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 # Lines that the whole product may have, and those of each room when its budget was set: a room may grow by SLACK. A
 # commit that raises a number says in its body what users get for it.
-TOTALS = {"Python": 39_500, "JavaScript": 14_500, "tests": 27_500}
+TOTALS = {"Python": 39_700, "JavaScript": 14_700, "tests": 27_500}
 SLACK = 0.03
 ROOMS = {
     "transformer/commands": 812,
@@ -29,10 +29,10 @@ ROOMS = {
     "transformer/toy": 627,
     "transformer/training": 1324,
     "headlight/app": 2872,
-    "headlight/classroom": 1925,
-    "headlight/components": 16963,
-    "headlight/lessons": 5731,
-    "headlight/plots": 2191,
+    "headlight/classroom": 2058,
+    "headlight/components": 17064,
+    "headlight/lessons": 6119,
+    "headlight/plots": 2236,
     "headlight/views": 5719,
     "pages": 82,
     "benchmarks": 2032,
