@@ -41,7 +41,8 @@ SLOW = {
     *("test_many_visitors", "test_measures_learning", "test_model_queue", "test_nginx", "test_package"),
     *("test_resume", "test_toy_training", "test_untrusted"),
 }
-NIGHTLY = {"test_nginx", "test_class_replicas"}  # files that need more than Python and browsers
+# Files that need more than Python and browsers, or start trainings of several processes, for minutes.
+NIGHTLY = {"test_nginx", "test_class_replicas", "test_distributed"}
 
 settings.register_profile("tests", deadline=None, derandomize=True, database=None)
 settings.load_profile("tests")

@@ -74,7 +74,7 @@ def test_home_imports_few_of_our_modules():
     """All that a first visit reads, with the server's part: bars for the number of modules and for their lines."""
     code = (
         "import app, headlight.app.main, headlight.views.home.page\n"
-        "from headlight.lessons import end_run, first_lesson, follow, show_panel, show_ways, start_run\n"
+        "from headlight.lessons import first_lesson, follow, show_panel, show_ways\n"
     )
     seen = imported_by(code)
     ours = [path for name, path in modules().items() if name in seen]
