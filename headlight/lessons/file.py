@@ -205,11 +205,7 @@ def _wrong_fields(
             yield _Problem(f"“{key}” must be {_TYPE_WORDS[types[key]]}.", step, key)
         elif isinstance(value, str) and not value.strip():
             yield _Problem(f"“{key}” is empty.", step, key)
-        elif (
-            isinstance(value, list)
-            and key != "step"
-            and not all(isinstance(each, str) and each.strip() for each in value)
-        ):
+        elif isinstance(value, list) and key != "step" and not all(type(it) is str and it.strip() for it in value):
             yield _Problem(f"“{key}” must be a list of texts.", step, key)
     for key in sorted(needed - table.keys()):
         yield _Problem(f"The field “{key}” is missing.", step, key)

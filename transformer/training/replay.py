@@ -124,7 +124,7 @@ def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
 
 def _read_trajectory(arrays: dict[str, np.ndarray], number: int, texts: _Texts) -> ProbeTrajectory:
     maps = {name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in _ARRAYS}
-    return ProbeTrajectory(**msgspec.structs.asdict(texts), **maps)
+    return ProbeTrajectory(**msgspec.structs.asdict(texts), **maps)  # type: ignore[arg-type]
 
 
 def _finite(array: np.ndarray) -> np.ndarray:
