@@ -45,12 +45,8 @@ class Checkpoint:
     @property
     def bleu(self) -> dict[str, float]:
         """BLEU in `training`, by test set and decoding."""
-        scores = self.training.get("scores")
-        scored = {}
-        for name, score in scores.items() if isinstance(scores, dict) else ():
-            if isinstance(score, dict) and isinstance(score.get("bleu"), float):
-                scored[name] = score["bleu"]
-        return scored
+        scores = {name: _object(score).get("bleu") for name, score in _object(self.training, "scores").items()}
+        return {name: bleu for name, bleu in scores.items() if isinstance(bleu, float)}
 
     @property
     def probes(self) -> list[tuple[str, str]]:
@@ -61,10 +57,8 @@ class Checkpoint:
     @property
     def prefixes(self) -> dict[str, str]:
         """Prefixes of a text for each task of an imported model, by the task's name."""
-        imported = self.training.get("imported")
-        prefixes = imported.get("prefixes") if isinstance(imported, dict) else None
-        items = prefixes.items() if isinstance(prefixes, dict) else ()
-        return {name: prefix for name, prefix in items if isinstance(prefix, str) and prefix.strip()}
+        prefixes = _object(self.training, "imported", "prefixes")
+        return {name: prefix for name, prefix in prefixes.items() if isinstance(prefix, str) and prefix.strip()}
 
     def settings(self, *needed: str) -> TrainingConfig | None:
         """Return the settings of the training; None where a `needed` one is missing or one is invalid."""
@@ -72,9 +66,8 @@ class Checkpoint:
 
     def _recorded(self, kind: type, table: str, *needed: str):
         """Return a table of the configuration in `training`, as a `kind`; None where it is incomplete or invalid."""
-        configuration = self.training.get("configuration")
-        recorded = configuration.get(table) if isinstance(configuration, dict) else None
-        if not isinstance(recorded, dict) or not recorded.keys() >= set(needed):
+        recorded = _object(self.training, "configuration", table)
+        if not recorded or not recorded.keys() >= set(needed):
             return None
         try:
             return build(kind, recorded, table)
@@ -84,16 +77,20 @@ class Checkpoint:
     def add_score(self, folder: Path, pairs: str, decoding: str, score: dict) -> None:
         """Add the score of these pairs under this decoding ("greedy", "beam 5") to the training.json in `folder`."""
         key = f"{pairs} {decoding}"
-        before = self.training.get("scores")
-        self.training["scores"] = {**(before if isinstance(before, dict) else {}), key: score}
+        self.training["scores"] = {**_object(self.training, "scores"), key: score}
         write_atomically(Path(folder) / "training.json", object_bytes(self.training))
 
 
 def data_of(training: dict) -> dict[str, str]:
     """Return the texts about the corpus in the content of a training.json."""
-    data = training.get("data")
-    items = data.items() if isinstance(data, dict) else ()
-    return {name: value for name, value in items if isinstance(value, str)}
+    return {name: value for name, value in _object(training, "data").items() if isinstance(value, str)}
+
+
+def _object(content: object, *names: str) -> dict:
+    """Return the object under these nested names in content of unknown origin; an empty one where there is none."""
+    for name in names:
+        content = content.get(name) if isinstance(content, dict) else None
+    return content if isinstance(content, dict) else {}
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = torch.float16) -> None:

@@ -95,11 +95,20 @@ def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[No
 
 def read_object(path: Path, most: int = MOST_DESCRIPTION) -> dict:
     """Return a file that holds a JSON object; raises CheckpointError when it is missing, larger, or something else."""
-    with reading(path, "is not readable as JSON", ValueError):
-        content = parse_json(read_regular(path, most))
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{path} does not hold a JSON object.")
-    return content
+    with reading(path, "is not readable as JSON"):
+        content = read_regular(path, most)
+    return parse_object(content, path)
+
+
+def parse_object(content: bytes, name: object) -> dict:
+    """Return a JSON object; raises CheckpointError, with the name of its file, for anything else."""
+    try:
+        parsed = parse_json(content)
+    except ValueError as error:
+        raise CheckpointError(f"{name} is not readable as JSON: {error}.") from error
+    if not isinstance(parsed, dict):
+        raise CheckpointError(f"{name} does not hold a JSON object.")
+    return parsed
 
 
 def object_bytes(content: dict) -> bytes:

@@ -186,7 +186,6 @@ def problems_of(path: Path, content: Mapping[str, Any]) -> Iterator[_Problem]:
     if not _FILE_NAME.fullmatch(path.stem):
         yield _Problem("The file's name must be of small letters, digits and _, beginning with a letter.")
     yield from _wrong_fields(content, _LESSON, {"title", "goal", "minutes", "step"}, 0)
-    yield from _wrong_list(content, "sentences", 0)
     if not 1 <= content["minutes"] <= 90:
         yield _Problem("“minutes” must be from 1 to 90.", key="minutes")
     if not 1 <= len(content["step"]) <= MOST_STEPS:
@@ -208,6 +207,8 @@ def _wrong_fields(
             yield _Problem(f"“{key}” must be {_TYPE_WORDS[types[key]]}.", step, key)
         elif isinstance(value, str) and not value.strip():
             yield _Problem(f"“{key}” is empty.", step, key)
+        elif isinstance(value, list) and key != "step" and not all(type(it) is str and it.strip() for it in value):
+            yield _Problem(f"“{key}” must be a list of texts.", step, key)
     for key in sorted(needed - table.keys()):
         yield _Problem(f"The field “{key}” is missing.", step, key)
 
@@ -215,15 +216,8 @@ def _wrong_fields(
 _TYPE_WORDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table, {name = …}"}
 
 
-def _wrong_list(table: Mapping[str, Any], key: str, step: int) -> Iterator[_Problem]:
-    if any(not isinstance(each, str) or not each.strip() for each in table.get(key, ())):
-        yield _Problem(f"“{key}” must be a list of texts.", step, key)
-
-
 def _wrong_step(step: Mapping[str, Any], number: int) -> Iterator[_Problem]:
     yield from _wrong_fields(step, _STEP, {"page", "say"}, number)
-    for key in ("hints", "veil", "cover", "sentences"):
-        yield from _wrong_list(step, key, number)
     for key in ("page", "show_page"):
         if key in step and step[key] not in page_names():
             yield _Problem(f"There is no page “{step[key]}”; there are {', '.join(page_names())}.", number, key)

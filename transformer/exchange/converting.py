@@ -10,8 +10,7 @@ from typing import Any
 from ..config import ModelConfig
 from ..data.tokenizer import read_processor
 from ..errors import CheckpointError, ConfigError
-from ..files import object_bytes
-from ..untrusted import parse_json
+from ..files import object_bytes, parse_object
 from . import imported_tokenizer as imported
 from .families import T5S, Description
 from .imported_tokenizer import FAST, MARIAN_FILES, SOURCE, TARGET_VOCABULARY, VOCABULARY, ImportedTokenizer, Settings
@@ -45,7 +44,7 @@ _BYT5_SENTINELS = 125
 def convert_tokenizer(description: Description, config: ModelConfig) -> ImportedTokenizer:
     """Return the tokenizer of a folder; raises CheckpointError for missing, damaged or misfitting files."""
     files = imported.read_files(description.folder, NEEDED)
-    stored = _parsed(files, TOKENIZER_CONFIG)
+    stored = parse_object(files.get(TOKENIZER_CONFIG, b"{}"), TOKENIZER_CONFIG)
     classes = (stored.get("tokenizer_class"), description.stored.get("tokenizer_class"))
     if description.kind == "marian":
         contents, settings = _marian(files, description.folder, config)
@@ -172,13 +171,3 @@ def _require_special(folder: Path, config: ModelConfig, pad: int, end: int) -> N
             f"The vocabulary in {folder} has padding {pad} and end {end}; its config.json says {config.pad_id} and "
             f"{config.end_id}."
         )
-
-
-def _parsed(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
-    try:
-        content = parse_json(files.get(name, b"{}"))
-    except ValueError as error:
-        raise CheckpointError(f"{name} is not readable as JSON: {error}.") from error
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{name} does not hold a JSON object.")
-    return content

@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..config import build, check_types, require
+import msgspec
+
+from ..config import require
 from ..data.tokenizer import SPACE, Piece, TextTokenizer, is_addressed, read_processor
 from ..errors import CheckpointError, ConfigError
-from ..files import object_bytes, reading
-from ..untrusted import MOST_VOCABULARY, parse_json, read_regular
+from ..files import object_bytes, parse_object, reading
+from ..untrusted import MOST_VOCABULARY, read_regular
 
 SETTINGS, FAST = "imported_tokenizer.json", "tokenizer.json"
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
@@ -19,7 +21,6 @@ MARIAN_SPECIAL = ("<pad>", "<unk>", "</s>")
 IMPORTED_FILES = (SETTINGS, FAST, *MARIAN_FILES, TARGET_VOCABULARY)
 
 _ADDRESS = re.compile(r">>(?:(?P<source>[\w-]+)>>)?(?P<target>[\w-]*)<< ?")
-_FORCED = "given"  # name of `Settings.forced` in files
 _PATTERNS = (" {2,}", "\\n", "\n")  # regular expressions of the published families; others may never end
 _VISIBLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _HIDDEN = [byte for byte in range(256) if byte not in _VISIBLE]
@@ -27,8 +28,7 @@ BYTE_LETTERS = {byte: chr(byte) for byte in _VISIBLE} | {byte: chr(256 + n) for 
 _BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}  # of byte-level vocabularies (Radford et al. 2019)
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Special tokens of an imported tokenizer.
 
     size, target_size: rows of the embeddings, of which the last may have no piece. before, after: ids around a source
@@ -41,13 +41,12 @@ class Settings:
     pad: int
     end: int
     unknown: int
-    before: list
-    after: list
-    forced: list = field(default_factory=list)
-    languages: dict = field(default_factory=dict)
+    before: list[int]
+    after: list[int]
+    forced: list[int] = msgspec.field(default_factory=list, name="given")
+    languages: dict[str, int] = {}
 
     def __post_init__(self):
-        check_types(self)
         ids = [self.pad, self.end, self.unknown, *self.before, *self.after, *self.forced, *self.languages.values()]
         require(all(type(each) is int and 0 <= each < self.size for each in ids), "an id is not in the vocabulary")
         require(len(set(self.languages.values())) == len(self.languages), "two languages have one id")
@@ -57,7 +56,7 @@ class Settings:
     @property
     def file(self) -> bytes:
         """Content of the file in a checkpoint's folder."""
-        return object_bytes({_FORCED if name == "forced" else name: each for name, each in asdict(self).items()})
+        return object_bytes(msgspec.to_builtins(self))
 
 
 class _Reader(Protocol):
@@ -247,11 +246,8 @@ def read_files(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
 
 def read_vocabulary(content: bytes) -> dict[str, int]:
     """Return the id of each piece; raises CheckpointError for ids that are no whole numbers or of two pieces."""
-    try:
-        ids = parse_json(content)
-    except ValueError as error:
-        raise CheckpointError(f"{VOCABULARY} is not readable as JSON: {error}.") from error
-    if not isinstance(ids, dict) or not all(type(token_id) is int and token_id >= 0 for token_id in ids.values()):
+    ids = parse_object(content, VOCABULARY)
+    if not all(type(token_id) is int and token_id >= 0 for token_id in ids.values()):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: it should give each piece an id.")
     if len(set(ids.values())) != len(ids):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: two pieces have one id.")
@@ -289,10 +285,8 @@ def library() -> Any:
 
 def _read_settings(files: dict[str, bytes]) -> Settings:
     try:
-        stored = parse_json(files.get(SETTINGS, b""))
-        renamed = {"forced" if name == _FORCED else name: value for name, value in stored.items()}
-        return build(Settings, renamed, SETTINGS)
-    except (AttributeError, ValueError, ConfigError) as error:
+        return msgspec.json.decode(files.get(SETTINGS, b""), type=Settings)
+    except (ValueError, RecursionError, ConfigError) as error:
         raise CheckpointError(f"{SETTINGS} describes no tokenizer: {str(error).removesuffix('.')}.") from error
 
 
@@ -314,12 +308,7 @@ def _readers(files: dict[str, bytes], coded: bool) -> tuple[_Reader, _Reader]:
 
 def _checked_description(content: bytes) -> dict:
     """Parse a tokenizer.json; raises CheckpointError for other regular expressions than those of known families."""
-    try:
-        described = parse_json(content)
-    except ValueError as error:
-        raise CheckpointError(f"{FAST} is not readable as JSON: {error}.") from error
-    if not isinstance(described, dict):
-        raise CheckpointError(f"{FAST} does not hold a JSON object.")
+    described = parse_object(content, FAST)
     parts: list = [described.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")]
     while parts:
         part = parts.pop()

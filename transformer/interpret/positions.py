@@ -149,14 +149,6 @@ class Repetition:
     after: float
 
 
-def repetitions(summed: EmbeddingSum) -> list[Repetition]:
-    """List each token that occurs more than once, with its first two positions, in the order of the sentence."""
-    positions: dict[str, list[int]] = {}
-    for position, token in enumerate(summed.tokens):
-        positions.setdefault(token, []).append(position)
-    return [_compare(summed, every[0], summed, every[1]) for every in positions.values() if len(every) > 1]
-
-
 def shared_tokens(one: EmbeddingSum, other: EmbeddingSum) -> list[Repetition]:
     """List each token of one sentence with its position in another one, in the order of the first.
 

@@ -1,10 +1,10 @@
 """Training replay: attention and output of a model at some steps of its training; a file of its checkpoint."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import safetensors
 import torch
@@ -13,19 +13,28 @@ from safetensors.numpy import load_file
 from ..arrays import read_only
 from ..files import check_tensors, reading, save_tensors
 from ..model.names import AttentionKind
-from ..untrusted import MEGABYTE, parse_json
+from ..untrusted import MEGABYTE
 
 REPLAY_FILE = "replay.safetensors"
 SNAPSHOTS = 25
 _LARGEST_FILE = 20 * MEGABYTE  # our own have 2 MB at most
-_TEXTS = ("source_text", "target_text")
-_LISTS = {  # and what they are called in the file
-    "source_tokens": "source_tokens",
-    "decoder_input_tokens": "fed_tokens",
-    "target_tokens": "next_tokens",
-    "outputs": "outputs",
-}
 _ARRAYS = (*AttentionKind, "probabilities")
+
+
+class _Texts(msgspec.Struct):
+    """Texts of one probe, as the file holds them."""
+
+    source_text: str
+    target_text: str
+    source_tokens: tuple[str, ...]
+    decoder_input_tokens: tuple[str, ...] = msgspec.field(name="fed_tokens")
+    target_tokens: tuple[str, ...] = msgspec.field(name="next_tokens")
+    outputs: tuple[str, ...]
+
+
+class _Header(msgspec.Struct):
+    score_name: str
+    trajectories: tuple[_Texts, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,23 +75,20 @@ class TrainingReplay:
 
     def save(self, path: Path) -> None:
         """Write one safetensors file, in one piece; weights and probabilities with 16 bits."""
-        described: list[dict] = []
         arrays = {"steps": self.steps, "losses": self.losses, "scores": self.scores}
         for number, trajectory in enumerate(self.trajectories):
-            texts = {name: getattr(trajectory, name) for name in _TEXTS}
-            lists = {stored: getattr(trajectory, name) for name, stored in _LISTS.items()}
-            described.append({**texts, **lists})
             for name in _ARRAYS:
                 arrays[f"{number}/{name}"] = getattr(trajectory, name).astype(np.float16)
-        header = {"score_name": self.score_name, "trajectories": described}
-        arrays["texts"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        texts = msgspec.convert(self.trajectories, tuple[_Texts, ...], from_attributes=True)
+        header = msgspec.json.encode(_Header(self.score_name, texts))
+        arrays["texts"] = np.frombuffer(header, dtype=np.uint8)
         save_tensors(Path(path), {name: torch.tensor(array) for name, array in arrays.items()})
 
 
 def load_replay(path: Path) -> TrainingReplay:
     """Read a training replay of up to 20 MB; raises CheckpointError when it is missing, damaged, or no replay."""
     path = Path(path)
-    wrong = (KeyError, TypeError, ValueError, AttributeError, safetensors.SafetensorError)
+    wrong = (KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError)
     with reading(path, "is damaged or no training replay", *wrong):
         check_tensors(path, _LARGEST_FILE)
         replay = _read(load_file(path))
@@ -106,23 +112,19 @@ def points(pairs: Sequence[tuple[int, float]]) -> np.ndarray:
 
 
 def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
-    header = parse_json(arrays["texts"].tobytes())
-    described = enumerate(header["trajectories"])
+    header = msgspec.json.decode(arrays["texts"].tobytes(), type=_Header)
     return TrainingReplay(
         steps=_finite(arrays["steps"]),
-        trajectories=tuple(_read_trajectory(arrays, number, texts) for number, texts in described),
+        trajectories=tuple(_read_trajectory(arrays, *each) for each in enumerate(header.trajectories)),
         losses=_finite(arrays["losses"]),
         scores=_finite(arrays["scores"]),
-        score_name=str(header["score_name"]),
+        score_name=header.score_name,
     )
 
 
-def _read_trajectory(arrays: dict[str, np.ndarray], number: int, texts: dict) -> ProbeTrajectory:
-    return ProbeTrajectory(
-        **{name: str(texts[name]) for name in _TEXTS},  # type: ignore[arg-type]
-        **{name: tuple(map(str, texts[key])) for name, key in _LISTS.items()},  # type: ignore[arg-type]
-        **{name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in _ARRAYS},  # type: ignore[arg-type]
-    )
+def _read_trajectory(arrays: dict[str, np.ndarray], number: int, texts: _Texts) -> ProbeTrajectory:
+    maps = {name: _finite(arrays[f"{number}/{name}"].astype(np.float32)) for name in _ARRAYS}
+    return ProbeTrajectory(**msgspec.structs.asdict(texts), **maps)  # type: ignore[arg-type]
 
 
 def _finite(array: np.ndarray) -> np.ndarray:

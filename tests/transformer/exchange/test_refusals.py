@@ -17,6 +17,7 @@ from transformer import Translator
 from transformer.__main__ import main
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.errors import CheckpointError, DownloadError
+from transformer.exchange.imported_tokenizer import SETTINGS, ImportedTokenizer, Settings
 from transformer.exchange.importing import import_checkpoint
 
 FAMILIES = {"t5": write_t5, "flan-t5": write_t5, **dict.fromkeys(("nllb", "mbart", "bart-cnn", "m2m100"), write_family)}
@@ -216,3 +217,18 @@ def test_missing_files_and_bad_files_of_a_stored_tokenizer_are_named(copied):
     assert "tokenizer.model" in refusal(load_checkpoint, t5)
     (m2m100 / "source.spm").unlink()
     assert "lacks source.spm" in refusal(load_checkpoint, m2m100)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"before": [3, "x"]}, r"at `\$\.before\[1\]`"),
+        ({"pad": True}, r"at `\$\.pad`"),
+        ({"after": [10]}, "not in the vocabulary"),
+        ({"more": 1}, "unknown field `more`"),
+    ],
+)
+def test_wrong_settings_of_a_tokenizer_are_named_by_their_place(change, reason):
+    valid = json.loads(Settings(size=10, target_size=10, pad=0, end=1, unknown=2, before=[3], after=[1]).file)
+    with pytest.raises(CheckpointError, match=f"describes no tokenizer: .*{reason}"):
+        ImportedTokenizer({SETTINGS: json.dumps(valid | change).encode()}, 1)
