@@ -57,8 +57,12 @@ def most_read(run: Run, kind: str) -> Answer:
     words, named = readable(outputs), readable(keys)
     ranked = np.argsort(-weights[row], kind="stable")
     best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
+    others = sorted((key for key in ranked if is_word(named[key])), key=lambda key: not is_whole_word(keys, key))
     options = token_options(
-        keys, [key for key in ranked if is_word(named[key])], weights[row], lambda key: f"That gets {shares[key]}."
+        keys,
+        (best, *others),
+        weights[row],
+        lambda key: f"That gets {shares[key]}.",
     )
     return Answer(
         Kind.ONE,

@@ -9,15 +9,43 @@ from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tok
 
 TEMPLATES = Templates.beside(__file__)
 WHY = TEMPLATES.texts["why"]
+ARTICLES = {
+    "the",
+    "a",
+    "an",
+    "this",
+    "my",
+    "your",
+    "his",
+    "her",
+    "its",
+    "our",
+    "their",
+    "every",
+    "der",
+    "die",
+    "das",
+    "ein",
+}
 
 
 def exchanged(text: str) -> str:
-    """Return a text with its first and last word exchanged, a mark at its end left there; a single word backwards."""
+    """Return a text with two words exchanged, a mark at its end left there; a single word backwards.
+
+    They are the nouns behind its first and its last article, or else the two longest but the first, whose capital no
+    other word has; where that cannot be, the first and the last word, as in "Tom sees Mary."
+    """
     words, end = text.rstrip(".!?…"), text[len(text.rstrip(".!?…")) :]
-    first, *between = words.split() or [""]
-    if not between:
+    each = words.split() or [""]
+    if len(each) < 2:
         return words[::-1] + end
-    return " ".join([between[-1], *between[:-1], first]) + end
+    plain = [at for at in range(1, len(each)) if each[at].islower() and each[at].isalpha()]
+    nouns = [at for at in plain if each[at - 1].lower() in ARTICLES]
+    longest = sorted(plain, key=lambda at: -len(each[at]))[:2]
+    pairs = [(nouns[0], at) for at in nouns[:0:-1]] + [tuple(longest)] * (len(plain) > 2)
+    one, other = next((pair for pair in pairs if each[pair[0]] != each[pair[1]]), (0, -1))
+    each[one], each[other] = each[other], each[one]
+    return " ".join(each) + end
 
 
 def plainest(copies: Sequence[Repetition]) -> list[Repetition]:
