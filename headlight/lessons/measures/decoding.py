@@ -21,7 +21,6 @@ from transformer.interpret.trace import Trace
 
 from .wording import (
     MOST_OPTIONS,
-    NEAR,
     NEAR_CHANCES,
     NEAR_NATS,
     is_a_form,
@@ -79,7 +78,7 @@ def hardest_token(run: Run) -> Answer:
     names: step, word (what it wrote there).
     """
     trace = results.trace(run.greedy)
-    ranked = sorted(_steps_of_words(trace), key=lambda step: -trace.entropies[step])
+    ranked = sorted(word_steps(trace) or trace.scored_steps, key=lambda step: -trace.entropies[step])
     hardest = ranked[0]
     others = [step for step in ranked if trace.entropies[hardest] - trace.entropies[step] >= NEAR_NATS]
     candidates = trace.candidate_probabilities[hardest]
@@ -221,7 +220,7 @@ def best_of_beam(run: Run, size: int) -> Answer:
     offered = [best, *(text for text in others if not _loses_words(best, text, language_of(run)))][:MOST_OPTIONS]
     if _loses_words(best, of_greedy, language_of(run)):
         raise Undecided("The most probable of the other translations leaves out a word of the source.")
-    if len(offered) < 2 or log_p[offered[0]] - log_p[offered[1]] < NEAR:
+    if len(offered) < 2 or log_p[offered[0]] - log_p[offered[1]] < NEAR_NATS:
         raise Undecided("Beam search finds no two other translations here of which one is plainly more probable.")
     words = {text: f"log P {signed(value, 2)}" for text, value in log_p.items()}
     looks = dict(zip(offered, told_apart((*offered, of_greedy), language_of(run)), strict=False))
@@ -314,7 +313,7 @@ def _open_choice(run: Run) -> _Choice:
     trace = results.trace(run.greedy)
     choices: list[tuple[bool, bool, float, int, int]] = []
     letters = not trace.target_tokens[0].startswith(SPACE)
-    hardest = max(_steps_of_words(trace), key=lambda step: trace.entropies[step])
+    hardest = max(word_steps(trace) or trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
         apart = _looking_apart(trace, step)
         if len(apart) < 2 or apart[0] != _others(trace, step)[0]:
@@ -356,10 +355,6 @@ def _looking_apart(trace: Trace, step: int) -> list[int]:
         if not any(is_a_form(tokens[at], other) for other in (taken, *(tokens[each] for each in apart))):
             apart.append(at)
     return apart
-
-
-def _steps_of_words(trace: Trace) -> list[int]:
-    return word_steps(trace) or list(trace.scored_steps)
 
 
 def _spread(steps: Sequence[int], count: int) -> list[int]:

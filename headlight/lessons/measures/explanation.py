@@ -107,7 +107,7 @@ def ranks_agree(run: Run) -> Answer:
     """Ask for the rank correlation of weight and leaving out over the source tokens.
 
     At the step of `missed_most`, or where there is none at the word that depends most on one token. names: word, step,
-    by_weight and by_loss (the first tokens of both orders), example and of_example (another word, and its correlation).
+    example and of_example: another word, and its correlation.
     """
     trace, step = run.trace, _step_to_rank(run)
     words = readable(trace.target_tokens)
@@ -116,19 +116,19 @@ def ranks_agree(run: Run) -> Answer:
     correlation, of_other = (
         rank_correlation(mean_weights(trace, each), np.abs(run.study.left_out(each).source)) for each in (step, other)
     )
-    if other == step or np.isnan(correlation) or np.isnan(of_other):
+    if other == step or np.isnan(correlation + of_other):
         raise Undecided("There are too few tokens here whose ranks could be compared.")
     source = readable(trace.source_tokens)
     first, second = (listed([quoted_at(source, key) for key in np.argsort(-values)[:3]]) for values in (weights, lost))
     return Answer(
         Kind.NUMBER,
         f"Their ranks correlate with {signed(correlation, 2)}.",
-        f"Over all {len(lost)} tokens, the light ones too, the ranks correlate with {signed(correlation, 2)}.",
+        f"By weight the first are {first}, by leaving out {second}; over all {len(lost)} tokens the ranks correlate "
+        f"with {signed(correlation, 2)}.",
         value=correlation,
         tolerance=ROUGHLY,
         bounds=(-1.0, 1.0),
-        names={"word": words[step], "step": step, "example": words[other], "of_example": signed(of_other, 2)}
-        | {"by_weight": first, "by_loss": second},
+        names={"word": words[step], "step": step, "example": words[other], "of_example": signed(of_other, 2)},
     )
 
 
@@ -168,7 +168,7 @@ def source_share(run: Run) -> Answer:
     """Ask what percentage of a word comes from the source, by ALTI+; the rest is from what was written before.
 
     It is the last pronoun, or else the word whose share is farthest from the mean, after the first token. names: word,
-    step, share, rest, example and of_example (the word whose share is nearest to the mean of all, and it).
+    step, example and of_example: the word whose share is nearest to the mean, and this share.
     """
     tokens, pronouns = run.trace.target_tokens, _pronoun_steps(run)
     words = [step for step in word_steps(run.trace) if step and (step in pronouns or is_whole_word(tokens, step))]
@@ -185,8 +185,7 @@ def source_share(run: Run) -> Answer:
         f"By ALTI+ {percent(share)} of {word} comes from the source, the rest from what was written before it.",
         f"The contributions of all source tokens to {word} add up to {percent(share)}, by ALTI+.",
         **in_percent(share),
-        names={"word": tokens[step], "step": step, "share": share, "rest": 1 - share}
-        | {"example": tokens[example], "of_example": float(shares[example])},
+        names={"word": tokens[step], "step": step, "example": tokens[example], "of_example": float(shares[example])},
     )
 
 

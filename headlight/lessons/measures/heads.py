@@ -40,7 +40,7 @@ def head_of_dimension(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"Head {right + 1} {spans[right]}",
-        f"Each head has {size} neighbouring ones; {dimension} dimensions come before: {right} heads and a part of the next.",
+        f"Each head has {size} neighbouring ones; {dimension} come before: {right} heads and a part of the next.",
         tuple(Option(str(head), f"head {head + 1}", f"It {span}") for head, span in spans.items()),
         {str(right)},
         names={"dimension": dimension, "width": count * size, "heads": count, "d_k": size, "layer": 0, "head": right},

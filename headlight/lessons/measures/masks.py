@@ -11,7 +11,7 @@ from headlight.plots.names import one_head_name
 from headlight.plots.numbers import format_probability, percent, pluralize
 from headlight.plots.tokens import quoted, quoted_at
 from transformer.data.tokenizer import SPACE
-from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak
+from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, rows_that_may_leak
 from transformer.interpret.trace import Trace
 
 from .wording import NEAR, NEAR_CHANCES, head_names, in_percent, readable
@@ -111,30 +111,26 @@ def lost_to_leak(run: Run) -> Answer:
 def leaked_weight(run: Run) -> Answer:
     """Ask what percentage of its weight a row gives to later tokens without the mask: in another head per sentence.
 
-    names: layer and head, leakiest and most (the head that leaks most, and how much), row and of_row (a row near its
-    mean, and how much that leaks).
+    names: layer and head, leakiest and most: the head that leaks most, and how much.
     """
     masked, disabled = _passes(run)
-    leakiest = leakiest_head(masked, disabled, "decoder", 0)
-    if leakiest is None or len(run.trace.target_tokens) < 3:
+    if len(run.trace.target_tokens) < 3:
         raise Undecided("This translation is too short for anything to leak.")
     rows = rows_that_may_leak(masked, disabled, "decoder", 0)
     leaked = leaked_weights(masked, disabled, "decoder", 0)[..., rows]
     means = {head: float(leaked[head].mean()) for head in np.ndindex(leaked.shape[:2])}
+    leakiest = max(means, key=means.__getitem__)
     heads = [head for head in means if NEAR <= means[head] <= means[leakiest] - NEAR]
     if not heads:
         raise Undecided("Without the mask no head of this model reads later tokens much here.")
     head = heads[crc32(run.request.text.encode()) % len(heads)]
     leaks, mean = leaked[head], means[head]
-    row = int(np.abs(leaks - mean).argsort()[1 % len(leaks)])
     return Answer(
         Kind.NUMBER,
         f"Without the mask a row of this head gives {percent(mean)} of its weight to later tokens on average.",
         f"Row by row, without the last, it leaks {', '.join(map(percent, leaks))}. Their mean is {percent(mean)}.",
         **in_percent(mean),
-        names=head_names(*head)
-        | {"leakiest": one_head_name(*leakiest), "most": means[leakiest]}
-        | {"row": np.flatnonzero(rows)[row], "of_row": percent(leaks[row])},
+        names=head_names(*head) | {"leakiest": one_head_name(*leakiest), "most": means[leakiest]},
     )
 
 

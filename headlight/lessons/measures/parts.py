@@ -21,7 +21,6 @@ from transformer.model.names import AttentionKind
 from .wording import MOST_OPTIONS, NEAR, head_names, in_percent, moved, readable
 
 NEAR_SCORE = 0.2  # between two sums of products: less does not decide
-ALIKE, NEAR_ALIKE = 0.05, 0.03  # between a predicted score and that of the run, and between this and the limit
 
 
 def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]:
@@ -87,7 +86,7 @@ def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
 def needed_head(run: Run) -> Answer:
     """Ask without which earlier head the lead falls most in a run: of those whose parts matter most to its sum.
 
-    names: as `part_of_lead`, and removed (that head).
+    names: as `part_of_lead`, and removed and removed_name (that head).
     """
     cell, parts, names = _cell_of(run)
     heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[Head, float]()
@@ -109,42 +108,7 @@ def needed_head(run: Run) -> Answer:
         "Without each: " + "; ".join(f"{kind_head_name(head)}: the lead {moved(falls[head])}" for head in falls) + ".",
         options,
         largest(options),
-        names=names | {"removed": best},
-    )
-
-
-@measure
-def predicted_or_run(run: Run) -> Answer:
-    """Ask whether a run's lead without that head's part is higher or lower than the parts predict.
-
-    names: as `part_of_lead`, and removed (that head), removed_name, predicted and run, both leads.
-    """
-    cell, parts, names = _cell_of(run)
-    removed = next(iter(why_content.writers(parts)), None)
-    if removed is None:
-        raise Undecided("No head wrote before the one that is shown here.")
-    score = run.study.score_without(removed, cell.head, cell.query, cell.key, cell.against)
-    lead, predicted, score = (  # as they are shown
-        round(each, 2) for each in (parts.score, parts.without(why_content.part_of(removed)), score)
-    )
-    gap = round(score - predicted, 2)
-    if abs(abs(gap) - ALIKE) < NEAR_ALIKE:
-        raise Undecided("The run is neither plainly the same as predicted nor plainly another one here.")
-    apart = f"{signed(abs(gap), 2)} {'higher' if gap > 0 else 'lower'} than the predicted one"
-    labels = {
-        "alike": f"the same, give or take {ALIKE}",
-        "higher": "the run's is higher",
-        "lower": "the run's is lower",
-    }
-    return Answer(
-        Kind.ONE,
-        f"The parts predict {signed(predicted, 2)}, the run gives {signed(score, 2)}.",
-        f"With the part the lead is {signed(lead, 2)}; its products add {signed(lead - predicted, 2)}.",
-        tuple(Option(name, label, f"The run's lead is {apart}.") for name, label in labels.items()),
-        {"alike" if abs(gap) < ALIKE else "higher" if gap > 0 else "lower"},
-        names=names
-        | {"removed": removed, "removed_name": kind_head_name(removed)}
-        | {"predicted": signed(predicted, 2), "run": signed(score, 2)},
+        names=names | {"removed": best, "removed_name": kind_head_name(best)},
     )
 
 
@@ -155,10 +119,7 @@ def resting_share(run: Run) -> Answer:
     names: layer, head, head_name, and mean, the percentage of all heads.
     """
     shares = run.trace.special_share().total(AttentionKind.CROSS)
-    ranked = [
-        (int(layer), int(head))
-        for layer, head in zip(*np.unravel_index(shares.argsort(None), shares.shape), strict=True)
-    ]
+    ranked = sorted(np.ndindex(*shares.shape), key=shares.__getitem__)
     extreme = [*ranked[:3], *ranked[-4:-1]]  # the first of all is asked for in the next step
     at = extreme[crc32(run.request.text.encode()) % len(extreme)]
     share = float(shares[at])

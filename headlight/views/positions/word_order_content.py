@@ -1,5 +1,6 @@
 """Sentences on the order of words: computed from two sentences, with positions and without."""
 
+import re
 from collections.abc import Sequence
 
 from headlight.app.finding import Finding, Templates
@@ -9,38 +10,21 @@ from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tok
 
 TEMPLATES = Templates.beside(__file__)
 WHY = TEMPLATES.texts["why"]
-ARTICLES = {
-    "the",
-    "a",
-    "an",
-    "this",
-    "my",
-    "your",
-    "his",
-    "her",
-    "its",
-    "our",
-    "their",
-    "every",
-    "der",
-    "die",
-    "das",
-    "ein",
-}
+_ARTICLE = re.compile("the|an?|this|my|your|his|her|its|our|their|every|der|die|das|ein", re.IGNORECASE)
 
 
 def exchanged(text: str) -> str:
     """Return a text with two words exchanged, a mark at its end left there; a single word backwards.
 
-    They are the nouns behind its first and its last article, or else the two longest but the first, whose capital no
-    other word has; where that cannot be, the first and the last word, as in "Tom sees Mary."
+    They are what stands behind two articles, or else the longest but the first, which has a capital, or else the first
+    and the last: "Tom sees Mary."
     """
     words, end = text.rstrip(".!?…"), text[len(text.rstrip(".!?…")) :]
     each = words.split() or [""]
     if len(each) < 2:
         return words[::-1] + end
     plain = [at for at in range(1, len(each)) if each[at].islower() and each[at].isalpha()]
-    nouns = [at for at in plain if each[at - 1].lower() in ARTICLES]
+    nouns = [at for at in plain if _ARTICLE.fullmatch(each[at - 1])]
     longest = sorted(plain, key=lambda at: -len(each[at]))[:2]
     pairs = [(nouns[0], at) for at in nouns[:0:-1]] + [tuple(longest)] * (len(plain) > 2)
     one, other = next((pair for pair in pairs if each[pair[0]] != each[pair[1]]), (0, -1))
