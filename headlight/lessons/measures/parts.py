@@ -86,7 +86,7 @@ def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
 def needed_head(run: Run) -> Answer:
     """Ask without which earlier head the lead falls most in a run: of those whose parts matter most to its sum.
 
-    names: as `part_of_lead`, and removed and removed_name (that head).
+    names: as `part_of_lead`, and removed (that head).
     """
     cell, parts, names = _cell_of(run)
     heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[Head, float]()
@@ -108,7 +108,7 @@ def needed_head(run: Run) -> Answer:
         "Without each: " + "; ".join(f"{kind_head_name(head)}: the lead {moved(falls[head])}" for head in falls) + ".",
         options,
         largest(options),
-        names=names | {"removed": best, "removed_name": kind_head_name(best)},
+        names=names | {"removed": best},
     )
 
 
@@ -122,12 +122,11 @@ def resting_share(run: Run) -> Answer:
     ranked = sorted(np.ndindex(*shares.shape), key=shares.__getitem__)
     extreme = [*ranked[:3], *ranked[-4:-1]]  # the first of all is asked for in the next step
     at = extreme[crc32(run.request.text.encode()) % len(extreme)]
-    share = float(shares[at])
     return Answer(
         Kind.NUMBER,
-        f"It gives them {percent(share)} of its weight.",
+        f"It gives them {percent(float(shares[at]))} of its weight.",
         f"From head to head it goes from {percent(float(shares.min()))} to {percent(float(shares.max()))}.",
-        **in_percent(share),
+        **in_percent(float(shares[at])),
         names=head_names(*at) | {"mean": float(shares.mean())},
     )
 

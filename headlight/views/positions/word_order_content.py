@@ -16,8 +16,7 @@ _ARTICLE = re.compile("the|an?|this|my|your|his|her|its|our|their|every|der|die|
 def exchanged(text: str) -> str:
     """Return a text with two words exchanged, a mark at its end left there; a single word backwards.
 
-    They are what stands behind two articles, or else the longest but the first, which has a capital, or else the first
-    and the last: "Tom sees Mary."
+    What stands behind two articles, or the longest but the first with its capital, or the first and the last.
     """
     words, end = text.rstrip(".!?…"), text[len(text.rstrip(".!?…")) :]
     each = words.split() or [""]
