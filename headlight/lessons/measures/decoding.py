@@ -19,6 +19,7 @@ from transformer.decoding.sampling import truncate
 from transformer.interpret.head_patterns import is_word, words_of
 from transformer.interpret.trace import Trace
 
+from .attention import NEGATIONS
 from .wording import (
     MOST_OPTIONS,
     NEAR_CHANCES,
@@ -240,11 +241,10 @@ def best_of_beam(run: Run, size: int) -> Answer:
 
 def _loses_words(one: str, other: str, language: str) -> bool:
     """Return whether a translation is shorter than another one, or lacks a meaning that it has by the glosses."""
-    words = [[word for word in only_words(text).split() if len(word) > SHORT] for text in (one, other)]
-    meanings = [[meanings_of(word, language) for word in each] for each in words]
-    known, told = (set[str]().union(*each) for each in meanings)
-    unknown = [sum(not one for one in each) for each in meanings]
-    return len(words[0]) < len(words[1]) or (bool(told - known) and unknown[0] <= unknown[1])
+    words = [[(word, meanings_of(word, language)) for word in only_words(text).split()] for text in (one, other)]
+    means = [[each for word, each in every if len(word) > SHORT or each & NEGATIONS] for every in words]
+    lost, unknown = set[str]().union(*means[1]).difference(*means[0]), [each.count(set()) for each in means]
+    return len(means[0]) < len(means[1]) or (bool(lost) and unknown[0] <= unknown[1])
 
 
 def _dotted(ids: Sequence[int]) -> str:
@@ -294,6 +294,7 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
         for step in free.scored_steps
         if free.has_room_after(step)
         for at in _others(free, step)[:MOST_OPTIONS]
+        if is_word(free.candidate_tokens[step][at])
     ]
     for _, step, token in sorted(candidates, reverse=True)[:MOST_FORCED]:
         prefix = (*free.target_ids[:step], token)
