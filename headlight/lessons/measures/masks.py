@@ -83,7 +83,8 @@ def lost_to_leak(run: Run) -> Answer:
     The last row does not count: it has nothing later to read. names: layer and head of the decoder to begin with,
     token, the one that loses most, and before, all probabilities with the mask.
     """
-    before, after, steps = (each[:-1] for each in _probabilities(run))
+    before, after, steps = _probabilities(run)
+    before, after = before[:-1], after[:-1]
     tokens, losses = readable(run.trace.target_tokens), before - after
     ranked = [int(at) for at in np.argsort(-losses, kind="stable")]
     behind = [at for at in ranked if losses[ranked[0]] - losses[at] >= NEAR]
