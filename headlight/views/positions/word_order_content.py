@@ -14,17 +14,14 @@ _ARTICLE = re.compile("the|an?|this|my|your|his|her|its|our|their|every|der|die|
 
 
 def exchanged(text: str) -> str:
-    """Return a text with two words exchanged, a mark at its end left there; a single word backwards.
-
-    What stands behind two articles, or the longest but the first with its capital, or the first and the last.
-    """
+    """Return a text with two words exchanged, a mark at its end left there; a single word backwards."""
     words, end = text.rstrip(".!?…"), text[len(text.rstrip(".!?…")) :]
     each = words.split() or [""]
     if len(each) < 2:
         return words[::-1] + end
     plain = [at for at in range(1, len(each)) if each[at].islower() and each[at].isalpha()]
     nouns = [at for at in plain if _ARTICLE.fullmatch(each[at - 1])]
-    longest = sorted(plain, key=lambda at: -len(each[at]))[:2]
+    longest = sorted(plain, key=lambda at: -len(each[at]))[:2]  # where articles tell no two nouns
     pairs = [(nouns[0], at) for at in nouns[:0:-1]] + [tuple(longest)] * (len(plain) > 2)
     one, other = next((pair for pair in pairs if each[pair[0]] != each[pair[1]]), (0, -1))
     each[one], each[other] = each[other], each[one]
