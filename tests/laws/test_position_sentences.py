@@ -88,7 +88,9 @@ def test_the_order_of_words_without_positions(text, other):
     assert ("with_same" in finding) == (traces[0].target_text == traces[1].target_text) != ("with_another" in finding)
 
 
-def test_the_first_and_the_last_word_change_places():
+def test_words_of_one_kind_change_places_where_articles_tell_them():
     assert exchanged("Tom sees Mary.") == "Mary sees Tom."
-    assert exchanged("Where is  my cat?!") == "cat is my Where?!"
+    assert exchanged("The old man saw the old dog and a cat.") == "The cat man saw the old dog and a old."
+    assert exchanged("My brother loves your sister.") == "My sister loves your brother."
+    assert exchanged("Where is  my cat?!") == "Where cat my is?!"
     assert (exchanged("Tom"), exchanged("no no"), exchanged(" ")) == ("moT", "no no", " ")

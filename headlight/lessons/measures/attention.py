@@ -57,9 +57,8 @@ def most_read(run: Run, kind: str) -> Answer:
     words, named = readable(outputs), readable(keys)
     ranked = np.argsort(-weights[row], kind="stable")
     best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
-    options = token_options(
-        keys, [key for key in ranked if is_word(named[key])], weights[row], lambda key: f"That gets {shares[key]}."
-    )
+    others = sorted((key for key in ranked if is_word(named[key])), key=lambda key: not is_whole_word(keys, key))
+    options = token_options(keys, (best, *others), weights[row], lambda key: f"That gets {shares[key]}.")
     return Answer(
         Kind.ONE,
         f"While it writes {quoted(words[row])}, this head looks at {quoted_at(named, best)}: {shares[best]}.",

@@ -19,24 +19,27 @@ from transformer.decoding.sampling import truncate
 from transformer.interpret.head_patterns import is_word, words_of
 from transformer.interpret.trace import Trace
 
+from .attention import NEGATIONS
 from .wording import (
     MOST_OPTIONS,
-    NEAR,
     NEAR_CHANCES,
     NEAR_NATS,
     is_a_form,
     is_whole_word,
     language_of,
+    meanings_of,
     only_words,
     quoted_all,
     readable,
     readable_candidates,
     told_apart,
+    word_steps,
 )
 
 SHARP, FLAT = 0.5, 1.5  # temperatures
 LEAST_SECOND, PLAINLY = 0.01, 1.5  # probability of a second candidate, and times that of the third
 SURE = 0.75  # a probability from which on a choice is not called hard
+SHORT = 3  # letters of words that a translation may lack
 MOST_FORCED = 12  # candidates that are tried for one that makes a translation longer
 
 
@@ -71,12 +74,12 @@ class _Choice:
 
 @measure
 def hardest_token(run: Run) -> Answer:
-    """Ask at which token the entropy of the next-token distribution is highest.
+    """Ask at which word, or part of one, the entropy of the next-token distribution is highest.
 
     names: step, word (what it wrote there).
     """
     trace = results.trace(run.greedy)
-    ranked = sorted(trace.scored_steps, key=lambda step: -trace.entropies[step])
+    ranked = sorted(word_steps(trace) or trace.scored_steps, key=lambda step: -trace.entropies[step])
     hardest = ranked[0]
     others = [step for step in ranked if trace.entropies[hardest] - trace.entropies[step] >= NEAR_NATS]
     candidates = trace.candidate_probabilities[hardest]
@@ -90,8 +93,8 @@ def hardest_token(run: Run) -> Answer:
     )
     return Answer(
         Kind.ONE,
-        f"The entropy is highest at step {hardest + 1}, {options[0].label}: {entropy[hardest]:.2f} nats. The "
-        f"best token has {format_probability(float(candidates[0]))}, the {len(candidates)} best "
+        f"Of all words {options[0].label} has the highest entropy: {entropy[hardest]:.2f} nats. "
+        f"The best token has {format_probability(float(candidates[0]))}, the {len(candidates)} best "
         f"{format_probability(float(candidates.sum()))}; all others share the rest.",
         "The entropies in nats: " + ", ".join(f"{option.label} {option.value:.2f}" for option in options) + ".",
         options,
@@ -133,7 +136,7 @@ def after_forcing(run: Run) -> Answer:
 
     The word that was replaced is no new one where it comes later, nor is another form of a word that went.
 
-    names: those of `_Choice`.
+    names: those of `_Choice`, and reminder, of a replaced word that comes later.
     """
     choice = _open_choice(run)
     trace, step = choice.trace, choice.step
@@ -141,8 +144,8 @@ def after_forcing(run: Run) -> Answer:
         raise Undecided("This translation is too long to force another token.")
     forced = results.trace(replace(run.greedy, prefix=choice.prefix))
     (word, *before), (_, *now) = ([*filter(is_word, words_of(each.target_tokens[step:]))] for each in (trace, forced))
-    if not before:
-        raise Undecided("No word follows here that could be another one.")
+    if not before or (before != now and before == now[-len(before) :]):
+        raise Undecided("No word follows here that could be another one, or all stay and others come before them.")
     gone, new = (Counter(map(str.lower, one)) for one in ([word, *before], now))
     gone, new = gone - new, new - gone
     if new and all(any(is_a_form(one, other) for other in gone) for one in new):
@@ -161,7 +164,7 @@ def after_forcing(run: Run) -> Answer:
         feedback,
         tuple(Option(name, label, feedback) for name, label in labels.items()),
         {"new" if new else "stay" if before == now else "moved"},
-        names=choice.names,
+        names=choice.names | {"reminder": f" {quoted(word)} itself is no new word." if word in now else ""},
     )
 
 
@@ -214,8 +217,11 @@ def best_of_beam(run: Run, size: int) -> Answer:
         if only_words(text := decode(list(one.ids))) not in map(only_words, hypotheses):
             hypotheses[text] = one
     log_p = {text: one.log_probability for text, one in hypotheses.items()}
-    offered = [text for text in log_p if text != of_greedy][:MOST_OPTIONS]
-    if len(offered) < 2 or log_p[offered[0]] - log_p[offered[1]] < NEAR:
+    best, *others = [text for text in log_p if text != of_greedy] or [""]
+    offered = [best, *(text for text in others if not _loses_words(best, text, language_of(run)))][:MOST_OPTIONS]
+    if _loses_words(best, of_greedy, language_of(run)):
+        raise Undecided("The most probable of the other translations leaves out a word of the source.")
+    if len(offered) < 2 or log_p[offered[0]] - log_p[offered[1]] < NEAR_NATS:
         raise Undecided("Beam search finds no two other translations here of which one is plainly more probable.")
     words = {text: f"log P {signed(value, 2)}" for text, value in log_p.items()}
     looks = dict(zip(offered, told_apart((*offered, of_greedy), language_of(run)), strict=False))
@@ -231,6 +237,14 @@ def best_of_beam(run: Run, size: int) -> Answer:
         largest(options),
         names={"size": size, "greedy": signed(log_p[of_greedy], 2), "translation": of_greedy},
     )
+
+
+def _loses_words(one: str, other: str, language: str) -> bool:
+    """Return whether a translation is shorter than another one, or lacks a meaning that it has by the glosses."""
+    words = [[(word, meanings_of(word, language)) for word in only_words(text).split()] for text in (one, other)]
+    means = [[each for word, each in every if len(word) > SHORT or each & NEGATIONS] for every in words]
+    lost, unknown = set[str]().union(*means[1]).difference(*means[0]), [each.count(set()) for each in means]
+    return len(means[0]) < len(means[1]) or (bool(lost) and unknown[0] <= unknown[1])
 
 
 def _dotted(ids: Sequence[int]) -> str:
@@ -280,6 +294,7 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
         for step in free.scored_steps
         if free.has_room_after(step)
         for at in _others(free, step)[:MOST_OPTIONS]
+        if is_word(free.candidate_tokens[step][at])
     ]
     for _, step, token in sorted(candidates, reverse=True)[:MOST_FORCED]:
         prefix = (*free.target_ids[:step], token)
@@ -293,12 +308,13 @@ def _open_choice(run: Run) -> _Choice:
 
     Raises Undecided.
 
-    The hardest step is taken only where it is the only one: its candidates are shown where that one is asked for.
+    A step whose second has the first one's gloss, which would tell the answer, is taken only where there is no other,
+    and so is the hardest one: its candidates are shown where that one is asked for.
     """
     trace = results.trace(run.greedy)
-    choices: list[tuple[bool, float, int, int]] = []
+    choices: list[tuple[bool, bool, float, int, int]] = []
     letters = not trace.target_tokens[0].startswith(SPACE)
-    hardest = max(trace.scored_steps, key=lambda step: trace.entropies[step])
+    hardest = max(word_steps(trace) or trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
         apart = _looking_apart(trace, step)
         if len(apart) < 2 or apart[0] != _others(trace, step)[0]:
@@ -307,7 +323,9 @@ def _open_choice(run: Run) -> _Choice:
             continue
         second, third = (float(trace.candidate_probabilities[step, at]) for at in apart[:2])
         if second >= max(LEAST_SECOND, PLAINLY * third):
-            choices.append((step != hardest, second, step, apart[0]))
+            tokens = (trace.target_tokens[step], trace.candidate_tokens[step][apart[0]])
+            written, rival = (meanings_of(token.removeprefix(SPACE), language_of(run)) for token in tokens)
+            choices.append((not written & rival, step != hardest, second, step, apart[0]))
     for *_, step, at_second in sorted(choices, reverse=True):
         others = (at for at in _looking_apart(trace, step)[1:] if _forced_word(run, trace, step, at))
         if _forced_word(run, trace, step, at_second) and next(others, None):
@@ -320,7 +338,7 @@ def _forced_word(run: Run, trace: Trace, step: int, at: int) -> bool:
     if not trace.target_tokens[0].startswith(SPACE):
         return True
     forced = results.trace(replace(run.greedy, prefix=_Choice(trace, step, at).prefix))
-    return is_whole_word(forced.target_tokens, step)
+    return is_word(forced.target_tokens[step]) and is_whole_word(forced.target_tokens, step)
 
 
 def _others(trace: Trace, step: int) -> list[int]:

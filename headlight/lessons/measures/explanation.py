@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
 from headlight.plots.contributions import other_candidates
-from headlight.plots.names import one_head_name
+from headlight.plots.names import one_head_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer.data.tokenizer import SPACE
@@ -85,16 +85,16 @@ def missed_most(run: Run) -> Answer:
     lost, weights = run.study.left_out(step).source, mean_weights(trace, step)
     source, word = readable(trace.source_tokens), readable(trace.target_tokens)[step]
     ranked = np.argsort(-lost, kind="stable")
-    words = (key for key in (*np.argsort(-weights), *ranked) if is_word(source[key]))
+    words = (key for key in (*np.argsort(-weights), *ranked) if is_word(source[key]) and key != heavy)
     options = token_options(
-        trace.source_tokens, (missed, heavy, *words), lost, lambda key: f"Without it log P {moved(lost[key])}."
+        trace.source_tokens, (missed, *words), lost, lambda key: f"Without it log P {moved(lost[key])}."
     )
     return Answer(
         Kind.ONE,
         f"Without {quoted_at(source, missed)} log P of {quoted(word)} {moved(lost[missed])}, without "
         f"{quoted_at(source, heavy)} it {moved(lost[heavy])}, though that one has most weight.",
         "Left out, each costs the word so much log P: "
-        + ", ".join(f"{quoted_at(source, key)} {signed(float(lost[key]), 2)}" for key in ranked[:MOST_OPTIONS])
+        + ", ".join(f"{option.label} {signed(option.value or 0.0, 2)}" for option in options)
         + ".",
         options,
         largest(options),
@@ -106,12 +106,17 @@ def missed_most(run: Run) -> Answer:
 def ranks_agree(run: Run) -> Answer:
     """Ask for the rank correlation of weight and leaving out over the source tokens.
 
-    At the step of `missed_most`, or where there is none at the word that depends most on one token. names: word, step.
+    At the step of `missed_most`, or where there is none at the word that depends most on one token. names: word, step,
+    example and of_example: another word, and its correlation.
     """
     trace, step = run.trace, _step_to_rank(run)
+    words = readable(trace.target_tokens)
+    other = next((each for each in word_steps(trace) if words[each] != words[step]), step)
     lost, weights = np.abs(run.study.left_out(step).source), mean_weights(trace, step)
-    correlation = rank_correlation(weights, lost)
-    if np.isnan(correlation):
+    correlation, of_other = (
+        rank_correlation(mean_weights(trace, each), np.abs(run.study.left_out(each).source)) for each in (step, other)
+    )
+    if other == step or np.isnan(correlation + of_other):
         raise Undecided("There are too few tokens here whose ranks could be compared.")
     source = readable(trace.source_tokens)
     first, second = (listed([quoted_at(source, key) for key in np.argsort(-values)[:3]]) for values in (weights, lost))
@@ -123,7 +128,7 @@ def ranks_agree(run: Run) -> Answer:
         value=correlation,
         tolerance=ROUGHLY,
         bounds=(-1.0, 1.0),
-        names={"word": readable(trace.target_tokens)[step], "step": step},
+        names={"word": words[step], "step": step, "example": words[other], "of_example": signed(of_other, 2)},
     )
 
 
@@ -162,21 +167,25 @@ def _pronoun_steps(run: Run) -> list[int]:
 def source_share(run: Run) -> Answer:
     """Ask what percentage of a word comes from the source, by ALTI+; the rest is from what was written before.
 
-    It is the last pronoun, or else the last word, after the first token. names: word, step, share, rest.
+    It is the last pronoun, or else the word whose share is farthest from the mean, after the first token. names: word,
+    step, example and of_example: the word whose share is nearest to the mean, and this share.
     """
     tokens, pronouns = run.trace.target_tokens, _pronoun_steps(run)
     words = [step for step in word_steps(run.trace) if step and (step in pronouns or is_whole_word(tokens, step))]
-    if not words:
-        raise Undecided("This translation has no word with another one before it.")
-    step = max(words, key=lambda each: (each in pronouns, each))
-    share = float(run.study.contributions().source_share()[-1][step])
+    if len({tokens[step] for step in words}) < 2:
+        raise Undecided("This translation has no two words with another one before them.")
+    shares = run.study.contributions().source_share()[-1]
+    far = {each: abs(float(shares[each] - shares[words].mean())) for each in words}
+    step = max(words, key=lambda each: (each in pronouns, each if each in pronouns else far[each]))
+    example = min((each for each in words if tokens[each] != tokens[step]), key=far.__getitem__)
+    share = float(shares[step])
     word = quoted(tokens[step])
     return Answer(
         Kind.NUMBER,
         f"By ALTI+ {percent(share)} of {word} comes from the source, the rest from what was written before it.",
         f"The contributions of all source tokens to {word} add up to {percent(share)}, by ALTI+.",
         **in_percent(share),
-        names={"word": tokens[step], "step": step, "share": share, "rest": 1 - share},
+        names={"word": tokens[step], "step": step, "example": tokens[example], "of_example": float(shares[example])},
     )
 
 
@@ -212,8 +221,8 @@ def decides_choice(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"Without {options[0].label} {margin} {loss[ranked[0]]}, more than without any other token.",
-        f"The fall of {margin} without each token: "
-        + "; ".join(f"{named(at)}: {signed(float(values[at]), 2)}" for at in shown)
+        f"{sentence_case(margin)} without each token: "
+        + "; ".join(f"{named(at)}: it {loss[at]}" for at in shown)
         + ".",
         options,
         largest(options),

@@ -4,7 +4,6 @@ from zlib import crc32
 
 import numpy as np
 
-from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.names import kind_head_name, one_head_name, sentence_case
 from headlight.plots.numbers import pluralize
@@ -41,7 +40,7 @@ def head_of_dimension(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"Head {right + 1} {spans[right]}",
-        f"Each head has {size} neighbouring dimensions: {dimension} of them come before, which fill {right} heads.",
+        f"Each head has {size} neighbouring ones; {dimension} come before: {right} heads and a part of the next.",
         tuple(Option(str(head), f"head {head + 1}", f"It {span}") for head, span in spans.items()),
         {str(right)},
         names={"dimension": dimension, "width": count * size, "heads": count, "d_k": size, "layer": 0, "head": right},
@@ -130,10 +129,14 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
 
 @measure
 def heads_that_change(run: Run) -> Answer:
-    """Ask how many heads change the translation when each is switched off alone, roughly. names: heads, count."""
+    """Ask how many heads change the translation when each is switched off alone, roughly.
+
+    names: heads, count, of_encoder and in_encoder, how many heads that has, and what these change in words.
+    """
     require_greedy(run)
     importance = run.study.importance(Zero.name)
     turned = {} if importance.turned is None else importance.turned
+    encoder = turned.get(AttentionKind.ENCODER, np.zeros(0, bool))
     number, heads = sum(int(each.sum()) for each in turned.values()), len(importance.ranked())
     return Answer(
         Kind.NUMBER,
@@ -142,23 +145,23 @@ def heads_that_change(run: Run) -> Answer:
         value=number,
         tolerance=max(1.0, float(round(ABOUT * heads))),
         bounds=(0, heads),
-        names={"heads": heads, "count": number},
+        names={"heads": heads, "count": number, "of_encoder": encoder.size}
+        | {"in_encoder": f"{int(encoder.sum()) or 'none'} change{'s' * bool(encoder.sum() < 2)} it"},
     )
 
 
 @measure
 def most_missed(run: Run) -> Answer:
-    """Ask without which head the translation loses most: the most missed one of each kind, or the best aligner.
+    """Ask without which head the translation loses most: the most missed one of each kind.
 
-    names: off (the head), head_name, aligner (the name of the best aligner).
+    names: off (the head), head_name.
     """
     ranked = run.study.importance(Zero.name).ranked()
     losses = dict(ranked)
-    aligner = results.default_head(run.request, "cross")
     of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
-    heads = sorted({*of_kinds, aligner}, key=lambda head: -losses[head])
+    heads = sorted(of_kinds, key=lambda head: -losses[head])
     best = heads[0]
-    if len(heads) < 2 or losses[best] < MISSED or losses[best] - losses[heads[1]] < NEAR_NATS:
+    if losses[best] < MISSED or losses[best] - losses[heads[1]] < NEAR_NATS:
         raise Undecided("No head is missed much here, or two are missed alike.")
     name = {head: kind_head_name(head) for head in heads}
     options = tuple(
@@ -170,7 +173,7 @@ def most_missed(run: Run) -> Answer:
         "Without each: " + "; ".join(f"{name[head]}: log P {moved(losses[head])}" for head in heads) + ".",
         options,
         largest(options),
-        names={"off": best, "head_name": name[best], "aligner": name[aligner]},
+        names={"off": best, "head_name": name[best]},
     )
 
 

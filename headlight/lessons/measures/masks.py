@@ -1,15 +1,17 @@
 """Measures of the masks: the tokens that a row may read, and the leaks from later ones without the causal mask."""
 
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure
+from headlight.plots.names import one_head_name
 from headlight.plots.numbers import format_probability, percent, pluralize
 from headlight.plots.tokens import quoted, quoted_at
 from transformer.data.tokenizer import SPACE
-from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak
+from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, rows_that_may_leak
 from transformer.interpret.trace import Trace
 
 from .wording import NEAR, NEAR_CHANCES, head_names, in_percent, readable
@@ -53,12 +55,14 @@ def open_cells(run: Run) -> Answer:
 def leak_effect(run: Run) -> Answer:
     """Ask for the mean of the next tokens' probabilities when every row may read what comes later.
 
-    names: layer and head of the decoder to begin with, and both means, with_mask and without_mask.
+    names: layer and head of the decoder to begin with, both means, with_mask and without_mask, and example and change,
+    the token that changes most like the mean, and how.
     """
-    before, after, _ = _probabilities(run)
+    before, after, steps = _probabilities(run)
     mean, without = float(before.mean()), float(after.mean())
     if mean - without < NEAR_CHANCES:
         raise Undecided("Without the mask the probabilities of this sentence stay nearly the same.")
+    example = int(np.abs(before - after - (mean - without)).argmin())
     return Answer(
         Kind.NUMBER,
         f"Their mean falls from {percent(mean)} to {percent(without)}. In training the mask was on: the model never "
@@ -66,7 +70,9 @@ def leak_effect(run: Run) -> Answer:
         f"Over {pluralize(len(before), 'step')} their probabilities without the mask are "
         f"{', '.join(format_probability(float(each)) for each in after)}: the mean is {percent(without)}.",
         **in_percent(without),
-        names=_first_head(run) | {"with_mask": mean, "without_mask": without},
+        names=_first_head(run)
+        | {"with_mask": mean, "without_mask": without, "change": _from_to(before[example], after[example])}
+        | {"example": quoted_at(readable(run.trace.target_tokens), steps[example], "step")},
     )
 
 
@@ -74,9 +80,11 @@ def leak_effect(run: Run) -> Answer:
 def lost_to_leak(run: Run) -> Answer:
     """Ask which token's probability falls most when rows may read what comes later.
 
-    names: layer and head of the decoder to begin with, and token, the one that loses most.
+    The last row does not count: it has nothing later to read. names: layer and head of the decoder to begin with,
+    token, the one that loses most, and before, all probabilities with the mask.
     """
     before, after, steps = _probabilities(run)
+    before, after = before[:-1], after[:-1]
     tokens, losses = readable(run.trace.target_tokens), before - after
     ranked = [int(at) for at in np.argsort(-losses, kind="stable")]
     behind = [at for at in ranked if losses[ranked[0]] - losses[at] >= NEAR]
@@ -84,9 +92,8 @@ def lost_to_leak(run: Run) -> Answer:
         raise Undecided("Without the mask no token of this translation loses plainly more than all others.")
     shown = [ranked[0], behind[0], behind[len(behind) // 2], behind[-1]]
     labels = {at: quoted_at(tokens, steps[at], "step") for at in shown}
-    changes = {
-        at: f"from {format_probability(float(before[at]))} to {format_probability(float(after[at]))}" for at in labels
-    }
+    changes = {at: _from_to(before[at], after[at]) for at in labels}
+    had = (f"{labels[at]} {format_probability(float(before[at]))}" for at in sorted(labels))
     listed = "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(labels))
     return Answer(
         Kind.ONE,
@@ -97,31 +104,34 @@ def lost_to_leak(run: Run) -> Answer:
             for at, label in labels.items()
         ),
         {str(steps[ranked[0]] + 1)},
-        names=_first_head(run) | {"token": tokens[steps[ranked[0]]]},
+        names=_first_head(run) | {"token": tokens[steps[ranked[0]]], "before": ", ".join(had)},
     )
 
 
 @measure
 def leaked_weight(run: Run) -> Answer:
-    """Ask what percentage of its weight a row gives to later tokens without the mask, in the head that leaks most.
+    """Ask what percentage of its weight a row gives to later tokens without the mask: in another head per sentence.
 
-    names: layer and head.
+    names: layer and head, leakiest and most: the head that leaks most, and how much.
     """
     masked, disabled = _passes(run)
-    head = leakiest_head(masked, disabled, "decoder", 0)
-    if head is None or len(run.trace.target_tokens) < 3:
+    if len(run.trace.target_tokens) < 3:
         raise Undecided("This translation is too short for anything to leak.")
     rows = rows_that_may_leak(masked, disabled, "decoder", 0)
-    leaks = leaked_weights(masked, disabled, "decoder", 0)[head][rows]
-    mean = float(leaks.mean())
-    if mean < NEAR:
+    leaked = leaked_weights(masked, disabled, "decoder", 0)[..., rows]
+    means = {head: float(leaked[head].mean()) for head in np.ndindex(leaked.shape[:2])}
+    leakiest = max(means, key=means.__getitem__)
+    heads = [head for head in means if NEAR <= means[head] <= means[leakiest] - NEAR]
+    if not heads:
         raise Undecided("Without the mask no head of this model reads later tokens much here.")
+    head = heads[crc32(run.request.text.encode()) % len(heads)]
+    leaks, mean = leaked[head], means[head]
     return Answer(
         Kind.NUMBER,
         f"Without the mask a row of this head gives {percent(mean)} of its weight to later tokens on average.",
         f"Row by row, without the last, it leaks {', '.join(map(percent, leaks))}. Their mean is {percent(mean)}.",
         **in_percent(mean),
-        names=head_names(*head),
+        names=head_names(*head) | {"leakiest": one_head_name(*leakiest), "most": means[leakiest]},
     )
 
 
@@ -186,6 +196,10 @@ def _probabilities(run: Run) -> tuple[np.ndarray, np.ndarray, range]:
         raise Undecided("This translation is too short for the mask to matter.")
     before, after = (each.target_probabilities[0, steps].astype(np.float64) for each in (masked, disabled))
     return before, after, steps
+
+
+def _from_to(before: float, after: float) -> str:
+    return f"from {format_probability(float(before))} to {format_probability(float(after))}"
 
 
 def _first_head(run: Run) -> dict[str, Any]:

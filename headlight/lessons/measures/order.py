@@ -43,17 +43,18 @@ def translated_without_positions(run: Run) -> Answer:
     other = replace(one, text=exchanged(run.request.text))
     traces = [results.trace(each) for each in (one, other)]
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
-        raise Undecided("With its first and its last word exchanged this sentence has not the same tokens.")
+        raise Undecided("With two words exchanged this sentence has not the same tokens.")
     without = {results.study(each).without_positions().trace.target_text for each in (one, other)}
     words, left = (Counter(only_words(text).split()) for text in (traces[0].target_text, min(without)))
     if len(without) > 1 or len(words) < 2:
         raise Undecided("Without positions the model does not write one translation of some words for both orders.")
     common = (words & left).total()
+    spelled = [word for word in re.findall(r"\w+", traces[0].target_text) if word.lower() in left]
     return Answer(
         Kind.NUMBER,
         f"Without positions it writes {translated(min(without))} That has {common} of {words.total()} words.",
         f"Both sentences have the same {len(traces[0].source_ids)} tokens, and so the encoder is given the same "
-        f"vectors, in another order that nothing tells it. In both: {quoted_all(words & left) or 'nothing'}.",
+        f"vectors, in another order that nothing tells it. In both: {quoted_all(spelled) or 'nothing'}.",
         value=common,
         tolerance=1,
         bounds=(0, words.total()),

@@ -1,12 +1,13 @@
 """Measures of the reasons for a weight: parts of its score, the row without one of them, weight without content."""
 
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
-from headlight.plots.names import one_head_name, part_name, sentence_case
+from headlight.plots.names import kind_head_name, one_head_name, part_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from headlight.views.research import why_content
 from headlight.views.research.why_content import Cell
@@ -17,10 +18,9 @@ from transformer.interpret.what_if.intervention import Zero
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
-from .wording import MOST_OPTIONS, NEAR, in_percent, moved, readable
+from .wording import MOST_OPTIONS, NEAR, head_names, in_percent, moved, readable
 
 NEAR_SCORE = 0.2  # between two sums of products: less does not decide
-ALIKE, NEAR_ALIKE = 0.05, 0.01  # between a predicted score and that of the run, and between this and the limit
 
 
 def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]:
@@ -73,7 +73,7 @@ def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
     )
     return Answer(
         Kind.ONE,
-        f"The {side}’s {part_name(best)} makes {signed(sums[best], 2)} of the lead of {signed(parts.score, 2)}, the "
+        f"The {side}'s {part_name(best)} makes {signed(sums[best], 2)} of the lead of {signed(parts.score, 2)}, the "
         "largest share.",
         f"By part: {'; '.join(f'{part_name(part)}: {signed(sums[part], 2)}' for part in ranked)}.",
         options,
@@ -99,69 +99,35 @@ def needed_head(run: Run) -> Answer:
         raise Undecided("No single head that wrote before is needed plainly more than all others here.")
     lead = f"the lead of {signed(parts.score, 2)}"
     options = tuple(
-        Option(head.address, why_content.head_label(head), f"Without it {lead} {moved(fall)}.", fall)
+        Option(head.address, kind_head_name(head), f"Without it {lead} {moved(fall)}.", fall)
         for head, fall in falls.items()
     )
-    shares = (f"{why_content.head_label(head)}: {signed(_share_of(parts, head), 2)}" for head in heads)
     return Answer(
         Kind.ONE,
-        f"Without {why_content.head_label(best)} {lead} {moved(falls[best])}, the most of these.",
-        f"The products of each head's part sum to: {'; '.join(shares)}. A run can differ from that.",
+        f"Without {kind_head_name(best)} {lead} {moved(falls[best])}, the most of these.",
+        "Without each: " + "; ".join(f"{kind_head_name(head)}: the lead {moved(falls[head])}" for head in falls) + ".",
         options,
         largest(options),
         names=names | {"removed": best},
     )
 
 
-def _share_of(parts: ScoreParts, head: Head) -> float:
-    """Return the sum of all products in which a head's part stands."""
-    return parts.total - parts.without(why_content.part_of(head))
-
-
-@measure
-def predicted_or_run(run: Run) -> Answer:
-    """Ask whether a run's lead without that head's part is higher or lower than the parts predict.
-
-    names: as `part_of_lead`, and removed (that head), removed_name, predicted and run, both leads.
-    """
-    cell, parts, names = _cell_of(run)
-    heads = why_content.writers(parts)
-    if not heads:
-        raise Undecided("No head wrote before the one that is shown here.")
-    removed = heads[0]
-    predicted = parts.without(why_content.part_of(removed))
-    score = run.study.score_without(removed, cell.head, cell.query, cell.key, cell.against)
-    gap = score - predicted
-    if abs(abs(gap) - ALIKE) < NEAR_ALIKE:
-        raise Undecided("The run is neither plainly the same as predicted nor plainly another one here.")
-    apart = f"{signed(abs(gap), 2)} {'higher' if gap > 0 else 'lower'} than the predicted one"
-    labels = {
-        "alike": f"the same, give or take {ALIKE}",
-        "higher": "the run’s is higher",
-        "lower": "the run’s is lower",
-    }
-    return Answer(
-        Kind.ONE,
-        f"The parts predict {signed(predicted, 2)}, the run gives {signed(score, 2)}.",
-        f"With the part the lead is {signed(parts.score, 2)}; its products add {signed(_share_of(parts, removed), 2)}.",
-        tuple(Option(name, label, f"The run’s lead is {apart}.") for name, label in labels.items()),
-        {"alike" if abs(gap) < ALIKE else "higher" if gap > 0 else "lower"},
-        names=names
-        | {"removed": removed, "removed_name": why_content.head_label(removed)}
-        | {"predicted": signed(predicted, 2), "run": signed(score, 2)},
-    )
-
-
 @measure
 def resting_share(run: Run) -> Answer:
-    """Ask what percentage of all cross-attention rests on keys without content, the end and punctuation."""
+    """Ask what percentage a head of cross-attention gives to keys without content: one of the most or the least.
+
+    names: layer, head, head_name, and mean, the percentage of all heads.
+    """
     shares = run.trace.special_share().total(AttentionKind.CROSS)
-    mean = float(shares.mean())
+    ranked = sorted(np.ndindex(*shares.shape), key=shares.__getitem__)
+    extreme = [*ranked[:3], *ranked[-4:-1]]  # the first of all is asked for in the next step
+    at = extreme[crc32(run.request.text.encode()) % len(extreme)]
     return Answer(
         Kind.NUMBER,
-        f"It is {percent(mean)} of the weight.",
+        f"It gives them {percent(float(shares[at]))} of its weight.",
         f"From head to head it goes from {percent(float(shares.min()))} to {percent(float(shares.max()))}.",
-        **in_percent(mean),
+        **in_percent(float(shares[at])),
+        names=head_names(*at) | {"mean": float(shares.mean())},
     )
 
 

@@ -91,7 +91,7 @@ def row_without_root(run: Run, kind: str) -> Answer:
         f"Without the division the largest weight of this row would be {high}, not {low}.",
         f"Without it every score is {np.sqrt(stages.d_k):.2f} times as large, and so is its lead over the others: the "
         f"largest weight goes from {low} to {high}.",
-        tuple(Option(name, percent(value), feedback[name], value) for name, value in values.items()),
+        tuple(Option(name, f"about {100 * value:.0f} %", feedback[name], value) for name, value in values.items()),
         {"undivided"},
         names=head_names(layer, head)
         | {"dimension": head * stages.d_k, "d_k": stages.d_k, "query": row, "now": values["same"]}
@@ -117,7 +117,7 @@ def row_with_dropout(run: Run, kind: str) -> Answer:
         "scaled": "",
         "one": "It is 100 % on average over many draws. One draw has no reason to be.",
         "rest": f"That is what is left. But dropout also divides it by {1 - DROPPED}.",
-        "nothing": "That would be a row of which nothing was dropped.",
+        "nothing": "That would be a row from which nothing was dropped.",
     }
     tokens = readable(run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens)
     keys = readable(run.trace.decoder_input_tokens if kind == "decoder" else run.trace.source_tokens)
@@ -144,7 +144,7 @@ def typical_gradient(run: Run, seed: int) -> Answer:
     size, times = spread.sizes[-1], float(spread.typical_ratio[-1])
     if times < LEAST_TIMES:
         raise Undecided("With these random vectors the division hardly changes a typical gradient.")
-    root, through = number_words(np.sqrt(size)), number_words(times * np.sqrt(size))
+    root, through = f"{np.sqrt(size):.4g}", f"{times * np.sqrt(size):,.0f}"
     return Answer(
         Kind.ONE,
         f"In the median row, the middle one of all rows, it becomes {number_words(times)} times as large: undivided, "

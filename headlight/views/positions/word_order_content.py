@@ -1,5 +1,6 @@
 """Sentences on the order of words: computed from two sentences, with positions and without."""
 
+import re
 from collections.abc import Sequence
 
 from headlight.app.finding import Finding, Templates
@@ -9,15 +10,22 @@ from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tok
 
 TEMPLATES = Templates.beside(__file__)
 WHY = TEMPLATES.texts["why"]
+_ARTICLE = re.compile("the|an?|this|my|your|his|her|its|our|their|every|der|die|das|ein", re.IGNORECASE)
 
 
 def exchanged(text: str) -> str:
-    """Return a text with its first and last word exchanged, a mark at its end left there; a single word backwards."""
+    """Return a text with two words exchanged, a mark at its end left there; a single word backwards."""
     words, end = text.rstrip(".!?…"), text[len(text.rstrip(".!?…")) :]
-    first, *between = words.split() or [""]
-    if not between:
+    each = words.split() or [""]
+    if len(each) < 2:
         return words[::-1] + end
-    return " ".join([between[-1], *between[:-1], first]) + end
+    plain = [at for at in range(1, len(each)) if each[at].islower() and each[at].isalpha()]
+    nouns = [at for at in plain if _ARTICLE.fullmatch(each[at - 1])]
+    longest = sorted(plain, key=lambda at: -len(each[at]))[:2]  # where articles tell no two nouns
+    pairs = [(nouns[0], at) for at in nouns[:0:-1]] + [tuple(longest)] * (len(plain) > 2)
+    one, other = next((pair for pair in pairs if each[pair[0]] != each[pair[1]]), (0, -1))
+    each[one], each[other] = each[other], each[one]
+    return " ".join(each) + end
 
 
 def plainest(copies: Sequence[Repetition]) -> list[Repetition]:

@@ -316,10 +316,6 @@ def test_the_lead_without_a_head_is_that_of_a_run_without_it():
             under = run.translator.trace(trace.source_text, target=trace.target_ids, interventions=zero)
             assert fall == pytest.approx(lead(trace) - lead(under), abs=1e-3)
         assert right_of(answer) == names["removed"].address
-    for _, answer in decided("predicted_or_run"):
-        gap = number(answer.names["run"]) - number(answer.names["predicted"])
-        assert abs(gap) > 0.03 or right_of(answer) == "alike"
-        assert abs(gap) < 0.07 or right_of(answer) == ("higher" if gap > 0 else "lower")
 
 
 def waves(length: int, d_model: int) -> np.ndarray:
@@ -334,10 +330,8 @@ def test_both_orders_are_one_to_an_encoder_without_positions(monkeypatch):
         entry = blind.model.encoder_input
         entry.positions = copy.deepcopy(entry.positions)  # which it shares with the decoder
         entry.positions.table.zero_()
-        first, *words, last = run.request.text[:-1].split()
-        left = answer.names["as_first"].lower()
-        texts = [run.request.text, " ".join([last, *words, first]) + run.request.text[-1]]
-        assert [answer.names["first"], answer.names["second"]] == texts
+        left, texts = answer.names["as_first"].lower(), [answer.names["first"], answer.names["second"]]
+        assert texts[0] == run.request.text != texts[1] and sorted(texts[0]) == sorted(texts[1])
         one, other = blind.translate(texts)
         common = Counter(re.findall(r"\w+", left)) & Counter(re.findall(r"\w+", one.lower()))
         assert one == other and answer.value == common.total() and f"“{one}”" in answer.truth
