@@ -9,12 +9,13 @@ from headlight.app.choices import from_list, show_views, switch
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 
-from . import panel
+from . import guide
 from .file import Lesson
 from .overview import about_words, overview
 from .sentence import reason_words
-from .teach.desk import CLASS, door_problem
+from .teach.desk import CLASS, door_problem, open_for
 from .teach.summary import show_class
+from .visit import visit
 from .worksheet import worksheet
 
 LESSONS, TEACHER = "lessons", "for the teacher"
@@ -29,7 +30,7 @@ def show_lessons(request: TranslationRequest) -> None:
     """Show a card for each lesson."""
     del request
     bar.hide_sentence()
-    lessons, problems = panel.lessons()
+    lessons, problems = guide.lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     teaches = switch("Show buttons that start a class", "teach")
     if teaches:
@@ -53,7 +54,7 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
             _offer_class(lesson, "card")
         else:
             label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
-            begin = partial(panel.begin, lesson.name, step)
+            begin = partial(guide.begin, lesson.name, step)
             st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=begin)
         st.caption(
             f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
@@ -61,7 +62,7 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
 
 
 def _open_questions(lesson: Lesson) -> list[int]:
-    answered = panel.answered(lesson.name)
+    answered = visit().answered(lesson.name)
     return [number for number in lesson.questions if number not in answered]
 
 
@@ -69,7 +70,7 @@ def show_teacher(request: TranslationRequest) -> None:
     """Show a lesson's goal, its steps and right answers for this checkpoint and sentence, and its worksheets."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = _choose_lesson()
-        st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
+        st.button("Begin", key="begin_told", on_click=guide.begin, args=(lesson.name,))
         _offer_class(lesson, "told")
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
@@ -96,7 +97,7 @@ def show_class_view(request: TranslationRequest) -> None:
 
 
 def _choose_lesson() -> Lesson:
-    titles = {lesson.title: lesson for lesson in panel.lessons()[0]}
+    titles = {lesson.title: lesson for lesson in guide.lessons()[0]}
     return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
 
 
@@ -108,7 +109,13 @@ def _warn_of_door() -> None:
 
 def _offer_class(lesson: Lesson, where: str) -> None:
     key = f"teach_{lesson.name}_{where}"
-    st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=panel.teach, args=(lesson.name,))
+    st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=_teach, args=(lesson.name,))
+
+
+def _teach(name: str) -> None:
+    """Open a class for a lesson and begin it."""
+    if open_for(name):
+        guide.begin(name)
 
 
 VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, CLASS: show_class_view}
