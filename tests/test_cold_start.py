@@ -52,8 +52,8 @@ def test_no_view_imports_what_trains_models_or_measures_corpora():
             ),
         ),
         (
-            "from headlight.lessons import guide; assert len(guide.lessons()[0]) > 1",
-            "headlight.lessons.guide",
+            "from headlight.lessons import visit; assert len(visit.lessons()[0]) > 1",
+            "headlight.lessons.visit",
             ("headlight.lessons.measures", "headlight.lessons.panel", "headlight.lessons.teach", "headlight.views"),
         ),
         (

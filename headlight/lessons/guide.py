@@ -3,9 +3,7 @@
 The panel with all that it measures is imported where the address has a lesson or a class: other visits need neither.
 """
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
 
 import streamlit as st
 
@@ -14,34 +12,23 @@ from headlight.app.results import TranslationRequest
 from headlight.app.state import HOME
 from headlight.app.widgets import plain
 
-from .file import Lesson, lesson_files, read_lessons
-from .visit import Destination, Note, Start, change, go_to, visit
+from .visit import (
+    LESSONS_PAGE,
+    Destination,
+    Note,
+    Start,
+    begin,
+    change,
+    lesson_named,
+    lessons,
+    page_name,
+    pages_of,
+    step_in_address,
+    visit,
+)
 
-LESSONS_PAGE = "lessons"
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, word by word"}
 _THROUGH = "lessons_through_page"  # key of the widget that offers lessons below a page
-_STEP = re.compile(r"([a-z][a-z0-9_]{0,30})(?:\.(\d{1,2}))?")
-
-
-def lessons() -> tuple[list[Lesson], list[str]]:
-    """Return all lessons in their order, and a sentence for each file that cannot be read."""
-    files = lesson_files()
-    return _read(tuple((str(path), path.stat().st_mtime_ns) for path in files.values() if path.is_file()))
-
-
-@lru_cache(maxsize=1)
-def _read(files: tuple[tuple[str, int], ...]) -> tuple[list[Lesson], list[str]]:
-    return read_lessons()
-
-
-def lesson_named(name: str) -> Lesson | None:
-    """Return a lesson by its name, None where there is none."""
-    return next((each for each in lessons()[0] if each.name == name), None)
-
-
-def begin(name: str, step: int = 0) -> None:
-    """Begin a lesson at a step, counted from 0. Call it in a callback."""
-    go_to(Destination(name, step, begins=True))
 
 
 def follow(request: TranslationRequest) -> None:
@@ -77,26 +64,6 @@ def _addressed() -> Destination | None:
     if step < len(lesson.steps) and page_name() == HOME and (begins or HOME not in pages_of(lesson, step)):
         return Destination(lesson.name, step, begins=begins)
     return None
-
-
-def step_in_address() -> tuple[Lesson | None, int | None]:
-    """Return the lesson in the address and its step, counted from 0, or None."""
-    match = _STEP.fullmatch(state.value("lesson"))
-    if match and match[2] and page_name() == LESSONS_PAGE:  # a visitor who opens the list has left the lesson
-        state.go(lesson="")
-        return None, None
-    lesson = lesson_named(match[1]) if match else None
-    if not match or lesson is None:
-        return None, None
-    return lesson, int(match[2]) - 1 if match[2] and int(match[2]) else None
-
-
-def pages_of(lesson: Lesson, step: int) -> set[str]:
-    return {lesson.steps[step].page, lesson.steps[step].show_page} - {""}
-
-
-def page_name() -> str:
-    return state.current().page
 
 
 def show_lessons_through(page: str) -> None:

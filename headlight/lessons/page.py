@@ -9,13 +9,12 @@ from headlight.app.choices import from_list, show_views, switch
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 
-from . import guide
 from .file import Lesson
 from .overview import about_words, overview
 from .sentence import reason_words
 from .teach.desk import CLASS, door_problem, open_for
 from .teach.summary import show_class
-from .visit import visit
+from .visit import begin, lessons, visit
 from .worksheet import worksheet
 
 LESSONS, TEACHER = "lessons", "for the teacher"
@@ -30,16 +29,16 @@ def show_lessons(request: TranslationRequest) -> None:
     """Show a card for each lesson."""
     del request
     bar.hide_sentence()
-    lessons, problems = guide.lessons()
+    readable, problems = lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     teaches = switch("Show buttons that start a class", "teach")
     if teaches:
         _warn_of_door()
-    following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
-    for row in range(0, len(lessons), 2):
-        for column, lesson in zip(st.columns(2), lessons[row : row + 2], strict=False):
+    following = next((lesson for lesson in readable if _open_questions(lesson)), None)
+    for row in range(0, len(readable), 2):
+        for column, lesson in zip(st.columns(2), readable[row : row + 2], strict=False):
             with column, st.container(border=True, key=f"lesson_card_{lesson.name}"):
-                _show_card(lessons.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
+                _show_card(readable.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
 
@@ -54,8 +53,8 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
             _offer_class(lesson, "card")
         else:
             label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
-            begin = partial(guide.begin, lesson.name, step)
-            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=begin)
+            on_click = partial(begin, lesson.name, step)
+            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=on_click)
         st.caption(
             f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
         )
@@ -70,7 +69,7 @@ def show_teacher(request: TranslationRequest) -> None:
     """Show a lesson's goal, its steps and right answers for this checkpoint and sentence, and its worksheets."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = _choose_lesson()
-        st.button("Begin", key="begin_told", on_click=guide.begin, args=(lesson.name,))
+        st.button("Begin", key="begin_told", on_click=begin, args=(lesson.name,))
         _offer_class(lesson, "told")
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
@@ -97,7 +96,7 @@ def show_class_view(request: TranslationRequest) -> None:
 
 
 def _choose_lesson() -> Lesson:
-    titles = {lesson.title: lesson for lesson in guide.lessons()[0]}
+    titles = {lesson.title: lesson for lesson in lessons()[0]}
     return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
 
 
@@ -115,7 +114,7 @@ def _offer_class(lesson: Lesson, where: str) -> None:
 def _teach(name: str) -> None:
     """Open a class for a lesson and begin it."""
     if open_for(name):
-        guide.begin(name)
+        begin(name)
 
 
 VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, CLASS: show_class_view}

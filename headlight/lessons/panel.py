@@ -22,11 +22,29 @@ from transformer.errors import UserError
 
 from .answer import Kind, Run
 from .file import Lesson
-from .guide import LESSONS_PAGE, begin, lessons, page_name, pages_of, step_in_address
 from .sentence import all_sentences, pose_step, reason_words, step_sentences, walk
 from .step_view import StepView, payload_of, pose
 from .teach import desk
-from .visit import Choose, Destination, Do, Hint, Move, Note, Restore, Show, Try, change, go_to, visit
+from .visit import (
+    LESSONS_PAGE,
+    Choose,
+    Destination,
+    Do,
+    Hint,
+    Move,
+    Note,
+    Restore,
+    Show,
+    Try,
+    begin,
+    change,
+    go_to,
+    lessons,
+    page_name,
+    pages_of,
+    step_in_address,
+    visit,
+)
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 # In a step's veil: properties that the components read. The words whose lines are hidden can still be clicked.
@@ -142,8 +160,8 @@ def show(request: TranslationRequest) -> None:
 
 def _follow_sentence(view: StepView, *, shown: bool) -> None:
     """Rerun with the heads and positions of a new sentence, where the sentence has changed on the same step."""
-    before = visit().posed
-    change(Note("posed", view.key))
+    before = visit().question
+    change(Note("question", view.key))
     step, address = view.step, view.address(shown=shown) or {}
     values = {name: value for name, value in address.items() if value not in (step.at.get(name), step.show.get(name))}
     is_other = view.key != before and before.startswith(f"{view.address_of_step} ")

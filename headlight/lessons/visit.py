@@ -1,14 +1,19 @@
-"""A visitor's lessons as one value of the session, which `after` alone changes. The address has the lesson's step."""
+"""A visitor's lessons: the step in the address, and one value of the session, which `after` alone changes."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import streamlit as st
 
-from .file import MOST_HINTS
+from headlight.app import state as page_state
 
+from .file import MOST_HINTS, Lesson, lesson_files, read_lessons
+
+LESSONS_PAGE = "lessons"
+_STEP = re.compile(r"([a-z][a-z0-9_]{0,30})(?:\.(\d{1,2}))?")
 _VISIT = "lesson_visit"  # key of the session
 MOST_TRIES, MOST_LETTERS = 400, 600  # of a browser's memory
 
@@ -45,18 +50,17 @@ class Try:
 
 @dataclass(frozen=True)
 class LessonState:
-    """What a session knows of the visitor's lessons.
+    """The lessons of a session.
 
-    tries: by question; own: the visitor's sentence, while a step is about one of the lesson's; posed: the question that
-    the page showed last; moves: their number, the browser waits for its arrival; destination: of the next run;
-    words: shown with the next run.
+    tries: by question; own: the visitor's sentence, while a step is about one of the lesson's; question: shown last;
+    moves: their number, the browser waits for its arrival; destination: of the next run; words: shown with it.
     """
 
     tries: Mapping[str, Try] = field(default_factory=dict)
     has_begun: bool = False  # the first run is over
     is_restored: bool = False  # the browser's memory has come
     own: str = ""
-    posed: str = ""
+    question: str = ""
     moves: int = 0
     destination: Destination | None = None
     words: str = ""
@@ -105,7 +109,7 @@ class Restore(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A part of the state has another value: `own`, `posed`, `destination` or `words`."""
+    """A part of the state has another value: `own`, `question`, `destination` or `words`."""
 
     name: str
     value: object
@@ -171,3 +175,44 @@ def change(action: Action) -> LessonState:
 def go_to(destination: Destination) -> None:
     """Go to a lesson's step with the next run."""
     change(Note("destination", destination))
+
+
+def lessons() -> tuple[list[Lesson], list[str]]:
+    """Return all lessons in their order, and a sentence for each file that cannot be read."""
+    files = lesson_files()
+    return _read(tuple((str(path), path.stat().st_mtime_ns) for path in files.values() if path.is_file()))
+
+
+@lru_cache(maxsize=1)
+def _read(files: tuple[tuple[str, int], ...]) -> tuple[list[Lesson], list[str]]:
+    return read_lessons()
+
+
+def lesson_named(name: str) -> Lesson | None:
+    """Return a lesson by its name, None where there is none."""
+    return next((each for each in lessons()[0] if each.name == name), None)
+
+
+def begin(name: str, step: int = 0) -> None:
+    """Begin a lesson at a step, counted from 0. Call it in a callback."""
+    go_to(Destination(name, step, begins=True))
+
+
+def step_in_address() -> tuple[Lesson | None, int | None]:
+    """Return the lesson in the address and its step, counted from 0, or None."""
+    match = _STEP.fullmatch(page_state.value("lesson"))
+    if match and match[2] and page_name() == LESSONS_PAGE:  # a visitor who opens the list has left the lesson
+        page_state.go(lesson="")
+        return None, None
+    lesson = lesson_named(match[1]) if match else None
+    if not match or lesson is None:
+        return None, None
+    return lesson, int(match[2]) - 1 if match[2] and int(match[2]) else None
+
+
+def pages_of(lesson: Lesson, step: int) -> set[str]:
+    return {lesson.steps[step].page, lesson.steps[step].show_page} - {""}
+
+
+def page_name() -> str:
+    return page_state.current().page

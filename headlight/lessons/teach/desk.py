@@ -55,16 +55,16 @@ MOST_PER_SESSION, MOST_PER_ADDRESS, PERIOD = 10, 30, 3600.0  # classes that may 
 
 @dataclass
 class Desk:
-    """What a session has of its classes.
+    """The classes of a session.
 
-    secrets: by code; bars: the round whose histogram is shown; final: tallies of closed rounds, which stay; said: reply
-    to the last act; turn: number of acts; moves: the page is to follow; ended: codes whose secrets the browser forgets.
+    secrets: by code; bars: the round whose histogram is shown; final: tallies of closed rounds, which stay; reply: to
+    the last act; turn: number of acts; moves: the page is to follow; ended: codes whose secrets the browser forgets.
     """
 
     secrets: dict[str, str] = field(default_factory=dict)
     bars: tuple[str, int] | None = None
     final: dict[tuple[str, int], Tally] = field(default_factory=dict)
-    said: str = ""
+    reply: str = ""
     turn: int = 0
     moves: bool = False
     ended: list[str] = field(default_factory=list)
@@ -110,7 +110,7 @@ def _openings() -> RateLimit:
 def tell(words: str) -> None:
     """Show a sentence: to a teacher until the next act, to a visitor for some seconds of the next run."""
     if code_in_address():
-        _desk().said = words
+        _desk().reply = words
     else:
         change(Note("words", words))
 
@@ -199,7 +199,7 @@ def _refresh(code: str, screen: Screen) -> None:
         _desk().moves = False
         st.rerun()
     payload = _payload(code, screen)
-    payload |= {"notice": _desk().said, "turn": _desk().turn, "page": screen.page}
+    payload |= {"notice": _desk().reply, "turn": _desk().turn, "page": screen.page}
     class_desk(
         payload,
         "class_desk",
@@ -265,14 +265,14 @@ def _take_rights(code: str, secret: object) -> None:
     """Accept the browser's secret of this class, if it is right."""
     _desk().turn += 1
     if not isinstance(secret, str) or not 0 < len(secret) <= _MOST_SECRET:
-        _desk().said = "This is not a teacher link."
+        _desk().reply = "This is not a teacher link."
         return
     try:
         Teacher(open_store(), code, secret).look()
     except ClassError as error:
-        _desk().said = str(error)
+        _desk().reply = str(error)
         return
-    _desk().said = ""
+    _desk().reply = ""
     _desk().secrets[code] = secret
     _desk().moves = True
 
@@ -280,7 +280,7 @@ def _take_rights(code: str, secret: object) -> None:
 def _act(code: str, screen: Screen, act: object) -> None:
     """Do an act of the teacher's, unless the class has changed since: then the screen was late, and shows it next."""
     _desk().turn += 1
-    _desk().said = ""
+    _desk().reply = ""
     if not isinstance(act, Mapping):
         return
     if act.get("name") == "leave":
@@ -293,9 +293,9 @@ def _act(code: str, screen: Screen, act: object) -> None:
             return
         classroom = teacher.look().classroom
         if act.get("v") == classroom.version:
-            _desk().said = _do(teacher, classroom, screen, act)
+            _desk().reply = _do(teacher, classroom, screen, act)
     except ClassError as error:
-        _desk().said = str(error)
+        _desk().reply = str(error)
 
 
 def _do(teacher: Teacher, classroom: Classroom, screen: Screen, act: Mapping) -> str:
