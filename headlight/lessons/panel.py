@@ -81,7 +81,7 @@ def _view_at(lesson: Lesson, destination: Destination, request: TranslationReque
     if not destination.begins:
         with suppress(UserError):  # the text cannot be translated: the lesson's own can
             return _pose(lesson, number, request)
-    change(Note("own", ""))
+    change(Note("sentence", ""))
     view = next(islice(walk(lesson, request), number, None))
     if view.run.request.text != request.text != PARAMETERS["text"].default:
         desk.tell(f"{reason_words(lesson, request)}The questions are about “{view.run.request.text}”")
@@ -97,14 +97,14 @@ def _pose(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
     is_again = step_in_address() == (lesson, number)
     visitors = request.text if request.text not in all_sentences(lesson) else ""
     if not visitors and not is_again:
-        visitors = visit().own
-        change(Note("own", ""))
+        visitors = visit().sentence
+        change(Note("sentence", ""))
     if visitors:
         view = pose(lesson, number, Run(replace(request, text=visitors), _address()))
         sentences = step_sentences(lesson, number, request)
         if not (view.undecided and is_again and sentences):
             return view
-        change(Note("own", visitors))
+        change(Note("sentence", visitors))
         request = replace(request, text=sentences[0])
     return pose_step(lesson, number, Run(request, _address()))
 

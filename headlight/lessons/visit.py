@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -52,14 +52,14 @@ class Try:
 class LessonState:
     """The lessons of a session.
 
-    tries: by question; own: the visitor's sentence, while a step is about one of the lesson's; question: shown last;
+    tries: by question; sentence: the visitor's, while a step is about one of the lesson's; question: shown last;
     moves: their number, the browser waits for its arrival; destination: of the next run; words: shown with it.
     """
 
     tries: Mapping[str, Try] = field(default_factory=dict)
     has_begun: bool = False  # the first run is over
     is_restored: bool = False  # the browser's memory has come
-    own: str = ""
+    sentence: str = ""
     question: str = ""
     moves: int = 0
     destination: Destination | None = None
@@ -109,10 +109,10 @@ class Restore(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A part of the state has another value: `own`, `question`, `destination` or `words`."""
+    """A part of the state has another value: `sentence`, `question`, `destination` or `words`."""
 
     name: str
-    value: object
+    value: Any
 
 
 class Start(NamedTuple):

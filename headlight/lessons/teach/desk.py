@@ -48,7 +48,7 @@ from .board import Screen, bars_shown, board, same_before
 CLASS = "a class"  # the view of the page of lessons
 REFRESH = 1.0  # seconds
 STYLE, PRESENTED = (Path(__file__).with_name(f"{name}.css") for name in ("desk", "presented"))
-_DESK = "class"  # key of the session
+_DESK = "classes_led"  # key of the session: "class" would be the address's name
 _MOST_SECRET = 100  # letters
 MOST_PER_SESSION, MOST_PER_ADDRESS, PERIOD = 10, 30, 3600.0  # classes that may be opened within so many seconds
 
