@@ -15,25 +15,25 @@ MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 # Lines that the whole product may have, and those of each room when its budget was set: a room may grow by SLACK. A
 # commit that raises a number says in its body what users get for it.
-TOTALS = {"Python": 39_700, "JavaScript": 14_700, "tests": 27_500}
+TOTALS = {"Python": 39_900, "JavaScript": 14_700, "tests": 27_700}
 SLACK = 0.03
 ROOMS = {
     "transformer/commands": 812,
     "transformer/corpus": 2537,
     "transformer/data": 1191,
     "transformer/decoding": 646,
-    "transformer/exchange": 1382,
+    "transformer/exchange": 1360,
     "transformer/experiments": 248,
-    "transformer/interpret": 5579,
+    "transformer/interpret": 5571,
     "transformer/model": 1587,
     "transformer/toy": 627,
-    "transformer/training": 1324,
+    "transformer/training": 1326,
     "headlight/app": 2872,
     "headlight/classroom": 2058,
     "headlight/components": 17064,
-    "headlight/lessons": 6119,
+    "headlight/lessons": 6285,
     "headlight/plots": 2236,
-    "headlight/views": 5719,
+    "headlight/views": 5727,
     "pages": 82,
     "benchmarks": 2032,
 }

@@ -4,8 +4,8 @@ from .command import find_lesson as find_lesson
 from .export import export_lessons as export_lessons
 from .export import first_lesson as first_lesson
 from .file import read_lessons as read_lessons
+from .guide import follow as follow
+from .guide import show_lessons_through as show_lessons_through
+from .guide import show_panel as show_panel
+from .guide import show_ways as show_ways
 from .page import show_page as show_page
-from .panel import follow as follow
-from .panel import show_lessons_through as show_lessons_through
-from .panel import show_panel as show_panel
-from .panel import show_ways as show_ways

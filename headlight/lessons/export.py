@@ -24,7 +24,8 @@ from .answer import Answer, Kind, Run
 from .file import Lesson, read_lessons
 from .measures.hand import SHAPE
 from .overview import TITLES
-from .step_view import HOME_HEAD, StepView, Try, off_words, payload_of, pose
+from .step_view import HOME_HEAD, StepView, off_words, payload_of, pose
+from .visit import Try
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
 _VIEWS = {

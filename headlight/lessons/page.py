@@ -10,13 +10,13 @@ from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 from headlight.components.show import quiz
 
-from . import panel
 from .file import Lesson
 from .overview import about_words, overview
 from .quiz_bank import bank
 from .sentence import reason_words
-from .teach.desk import CLASS, door_problem
+from .teach.desk import CLASS, door_problem, open_for
 from .teach.summary import show_class
+from .visit import begin, lessons, visit
 from .worksheet import worksheet
 
 LESSONS, TEACHER, QUIZ = "lessons", "for the teacher", "quiz"
@@ -31,18 +31,18 @@ def show_lessons(request: TranslationRequest) -> None:
     """Show a card for each lesson."""
     del request
     bar.hide_sentence()
-    lessons, problems = panel.lessons()
+    readable, problems = lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         teaches = switch("Show buttons that start a class", "teach")
         offer_view(bank()["alone"]["offer"], "lessons", QUIZ)
     if teaches:
         _warn_of_door()
-    following = next((lesson for lesson in lessons if _open_questions(lesson)), None)
-    for row in range(0, len(lessons), 2):
-        for column, lesson in zip(st.columns(2), lessons[row : row + 2], strict=False):
+    following = next((lesson for lesson in readable if _open_questions(lesson)), None)
+    for row in range(0, len(readable), 2):
+        for column, lesson in zip(st.columns(2), readable[row : row + 2], strict=False):
             with column, st.container(border=True, key=f"lesson_card_{lesson.name}"):
-                _show_card(lessons.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
+                _show_card(readable.index(lesson) + 1, lesson, teaches=teaches, is_next=lesson is following)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
 
@@ -66,15 +66,15 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
             _offer_class(lesson, "card")
         else:
             label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
-            begin = partial(panel.begin, lesson.name, step)
-            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=begin)
+            on_click = partial(begin, lesson.name, step)
+            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=on_click)
         st.caption(
             f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
         )
 
 
 def _open_questions(lesson: Lesson) -> list[int]:
-    answered = panel.answered(lesson.name)
+    answered = visit().answered(lesson.name)
     return [number for number in lesson.questions if number not in answered]
 
 
@@ -82,7 +82,7 @@ def show_teacher(request: TranslationRequest) -> None:
     """Show a lesson's goal, its steps and right answers for this checkpoint and sentence, and its worksheets."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = _choose_lesson()
-        st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
+        st.button("Begin", key="begin_told", on_click=begin, args=(lesson.name,))
         _offer_class(lesson, "told")
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
@@ -109,7 +109,7 @@ def show_class_view(request: TranslationRequest) -> None:
 
 
 def _choose_lesson() -> Lesson:
-    titles = {lesson.title: lesson for lesson in panel.lessons()[0]}
+    titles = {lesson.title: lesson for lesson in lessons()[0]}
     return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
 
 
@@ -121,7 +121,13 @@ def _warn_of_door() -> None:
 
 def _offer_class(lesson: Lesson, where: str) -> None:
     key = f"teach_{lesson.name}_{where}"
-    st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=panel.teach, args=(lesson.name,))
+    st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=_teach, args=(lesson.name,))
+
+
+def _teach(name: str) -> None:
+    """Open a class for a lesson and begin it."""
+    if open_for(name):
+        begin(name)
 
 
 VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, CLASS: show_class_view, QUIZ: show_quiz}

@@ -16,6 +16,7 @@ from .answer import Answer, Kind, Option, Run, Undecided, ended, number_words
 from .file import MOST_HINTS, NAME, Lesson, Step
 from .glosses import glosses
 from .register import answer_of
+from .visit import Try
 
 _QUOTED = re.compile(r"“([^”]{1,20})”( \()?")
 _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
@@ -252,20 +253,10 @@ def unknown_names(view: StepView) -> set[str]:
     return set() if view.undecided else used - (view.answer.names.keys() if view.answer else set())
 
 
-@dataclass
-class Try:
-    """Attempt at a question: the choice, the number of hints taken, and two flags, answer shown and choice right."""
-
-    choice: object = None
-    hints: int = 0
-    shown: bool = False
-    right: bool = False
-
-
 def payload_of(view: StepView, tried: Try) -> dict:
     """Return the panel's payload, ready for JSON; it has the right answer only once that was chosen or shown."""
     step, answer = view.step, view.answer
-    over = tried.right or tried.shown
+    over = tried.is_over
     say, ask = view.glossed(view.text(step.say), view.text(step.ask))
     payload: dict = {
         "key": view.key,

@@ -6,6 +6,7 @@ address has the code alone. Every act is checked by the store, which has a hash 
 
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import streamlit as st
@@ -15,7 +16,7 @@ from streamlit.url_util import make_url_path
 from headlight.app import results, state
 from headlight.app.results import TranslationRequest
 from headlight.app.statics import style
-from headlight.app.widgets import is_presented, plain
+from headlight.app.widgets import is_presented
 from headlight.classroom import (
     ClassError,
     Classroom,
@@ -39,27 +40,40 @@ from headlight.components.show import class_desk
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
-from ..destination import Destination, go_to
 from ..quiz_bank import bank
 from ..step_view import StepView
+from ..visit import Destination, Note, change, go_to
 from .asking import own_question, question_of, subject_of
 from .board import Screen, bars_shown, board, same_before
 
 CLASS = "a class"  # the view of the page of lessons
 REFRESH = 1.0  # seconds
 STYLE, PRESENTED = (Path(__file__).with_name(f"{name}.css") for name in ("desk", "presented"))
-# Keys of the session.
-_SECRETS = "class_secrets"  # by code
-_BARS = "class_bars"  # the round whose histogram is shown
-_FINAL = "class_final"  # tallies of closed rounds, which stay
-_SAID = "class_said"  # reply to the last act
-_TURN = "class_turn"  # number of acts
-_MOVES = "class_moves"  # the page is to follow
-_REFUSED = "class_refused"  # reason why there is no class, or another sentence, until it is shown
-_FORGET = "class_forget"  # codes of ended classes: the browser forgets their secrets
-_OPENED = "class_opened"  # limit of opened classes
+_DESK = "classes_led"  # key of the session: "class" would be the address's name
 _MOST_SECRET = 100  # letters
 MOST_PER_SESSION, MOST_PER_ADDRESS, PERIOD = 10, 30, 3600.0  # classes that may be opened within so many seconds
+
+
+@dataclass
+class Desk:
+    """The classes of a session.
+
+    secrets: by code; bars: the round whose histogram is shown; final: tallies of closed rounds, which stay; reply: to
+    the last act; turn: number of acts; moves: the page is to follow; ended: codes whose secrets the browser forgets.
+    """
+
+    secrets: dict[str, str] = field(default_factory=dict)
+    bars: tuple[str, int] | None = None
+    final: dict[tuple[str, int], Tally] = field(default_factory=dict)
+    reply: str = ""
+    turn: int = 0
+    moves: bool = False
+    ended: list[str] = field(default_factory=list)
+    openings: RateLimit = field(default_factory=lambda: RateLimit(MOST_PER_SESSION, PERIOD))
+
+
+def _desk() -> Desk:
+    return st.session_state.setdefault(_DESK, Desk())
 
 
 def code_in_address() -> str:
@@ -70,23 +84,22 @@ def code_in_address() -> str:
 def open_for(lesson: str, step: int = 0) -> bool:
     """Open a class for a lesson at a step, from 0, and lead it; to be called in a callback.
 
-    Return whether there is one; if not, `show_refusal` shows the reason.
+    Return whether there is one; if not, the next run shows the reason.
     """
     try:
         _limit_openings()
         teacher = open_class(open_store(), lesson, step)
     except ClassError as error:
-        st.session_state[_REFUSED] = str(error)
+        change(Note("words", str(error)))
         return False
-    _secrets()[teacher.code] = teacher.secret
+    _desk().secrets[teacher.code] = teacher.secret
     state.go(**{"class": teacher.code, "present": "1"})
     return True
 
 
 def _limit_openings() -> None:
     """Raise ClassError where this session or its address has opened too many classes lately."""
-    session = st.session_state.setdefault(_OPENED, RateLimit(MOST_PER_SESSION, PERIOD))
-    if session.is_exceeded("") or _openings().is_exceeded(network_of(st.context.ip_address or "")):
+    if _desk().openings.is_exceeded("") or _openings().is_exceeded(network_of(st.context.ip_address or "")):
         raise ClassError("Too many classes were opened from here in the last hour. Please continue with one of them.")
 
 
@@ -95,26 +108,23 @@ def _openings() -> RateLimit:
     return RateLimit(MOST_PER_ADDRESS, PERIOD)
 
 
-def show_refusal() -> None:
-    """Show once the reason why there is no class, or another sentence for the visitor."""
-    if reason := st.session_state.pop(_REFUSED, ""):
-        st.toast(plain(reason), icon=":material/info:", duration="long")
-
-
 def tell(words: str) -> None:
     """Show a sentence: to a teacher until the next act, to a visitor for some seconds of the next run."""
-    st.session_state[_SAID if code_in_address() else _REFUSED] = words
+    if code_in_address():
+        _desk().reply = words
+    else:
+        change(Note("words", words))
 
 
 def leading(code: str) -> Teacher | None:
     """Return the teacher of a class where this session has its secret. Raises StoreError."""
-    secret = _secrets().get(code) if code else None
+    secret = _desk().secrets.get(code) if code else None
     return Teacher(open_store(), code, secret) if secret else None
 
 
 def leave() -> None:
     """Lead no class any more; to be called in a callback. The class goes on, and the browser has its secret."""
-    _secrets().pop(code_in_address(), None)
+    _desk().secrets.pop(code_in_address(), None)
     state.go(**{"class": "", "present": ""})
 
 
@@ -125,9 +135,9 @@ def end(teacher: Teacher) -> None:
     except NoClassError:
         pass
     except ClassError as error:
-        st.session_state[_REFUSED] = str(error)
+        change(Note("words", str(error)))
         return
-    st.session_state.setdefault(_FORGET, []).append(teacher.code)
+    _desk().ended.append(teacher.code)
     leave()
 
 
@@ -138,11 +148,7 @@ def go_on(code: str) -> None:
 
 def ended_codes() -> list[str]:
     """Return the codes of classes that were ended in this session."""
-    return st.session_state.get(_FORGET, [])
-
-
-def _secrets() -> dict[str, str]:
-    return st.session_state.setdefault(_SECRETS, {})
+    return _desk().ended
 
 
 def is_revealed(code: str, view: StepView) -> bool:
@@ -190,10 +196,11 @@ def screen_of(page: str, request: TranslationRequest, view: StepView | None, *, 
 
 def _refresh(code: str, screen: Screen) -> None:
     """Draw the desk anew: a part of the page that runs by itself and computes nothing."""
-    if st.session_state.pop(_MOVES, False):
+    if _desk().moves:
+        _desk().moves = False
         st.rerun()
     payload = _payload(code, screen)
-    payload |= {"notice": st.session_state.get(_SAID, ""), "turn": st.session_state.get(_TURN, 0), "page": screen.page}
+    payload |= {"notice": _desk().reply, "turn": _desk().turn, "page": screen.page}
     class_desk(
         payload,
         "class_desk",
@@ -209,7 +216,7 @@ def _payload(code: str, screen: Screen) -> dict:
         if teacher is None:
             return {"code": code, "asks": True}
         view = teacher.look()
-        bars = st.session_state.get(_BARS) == (code, len(view.classroom.rounds))
+        bars = _desk().bars == (code, len(view.classroom.rounds))
         before = _final(teacher, view.classroom) if bars_shown(view.classroom, bars) else ()
         content = board(view, screen, before, bars=bars)
     except StoreError:
@@ -217,7 +224,7 @@ def _payload(code: str, screen: Screen) -> dict:
     except NoClassError as error:
         return {"code": code, "gone": str(error)}
     except ClassError as error:
-        _secrets().pop(code, None)
+        _desk().secrets.pop(code, None)
         return {"code": code, "asks": True, "refused": str(error)}
     door = _door(code, phones_server().open)
     return content | {
@@ -231,7 +238,7 @@ def _payload(code: str, screen: Screen) -> dict:
 
 def _final(teacher: Teacher, classroom: Classroom) -> tuple[Tally, ...]:
     """Return the tallies of the question's earlier rounds, each read once."""
-    tallies = st.session_state.setdefault(_FINAL, {})
+    tallies = _desk().final
     keys = [(teacher.code, each.number) for each in same_before(classroom)]
     tallies |= {key: teacher.tally(key[1]) for key in keys if key not in tallies}
     return tuple(tallies[key] for key in keys)
@@ -257,29 +264,29 @@ def _networks() -> tuple[str, ...]:
 
 def _take_rights(code: str, secret: object) -> None:
     """Accept the browser's secret of this class, if it is right."""
-    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+    _desk().turn += 1
     if not isinstance(secret, str) or not 0 < len(secret) <= _MOST_SECRET:
-        st.session_state[_SAID] = "This is not a teacher link."
+        _desk().reply = "This is not a teacher link."
         return
     try:
         Teacher(open_store(), code, secret).look()
     except ClassError as error:
-        st.session_state[_SAID] = str(error)
+        _desk().reply = str(error)
         return
-    st.session_state[_SAID] = ""
-    _secrets()[code] = secret
-    st.session_state[_MOVES] = True
+    _desk().reply = ""
+    _desk().secrets[code] = secret
+    _desk().moves = True
 
 
 def _act(code: str, screen: Screen, act: object) -> None:
     """Do an act of the teacher's, unless the class has changed since: then the screen was late, and shows it next."""
-    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-    st.session_state[_SAID] = ""
+    _desk().turn += 1
+    _desk().reply = ""
     if not isinstance(act, Mapping):
         return
     if act.get("name") == "leave":
         leave()
-        st.session_state[_MOVES] = True
+        _desk().moves = True
         return
     try:
         teacher = leading(code)
@@ -287,9 +294,9 @@ def _act(code: str, screen: Screen, act: object) -> None:
             return
         classroom = teacher.look().classroom
         if act.get("v") == classroom.version:
-            st.session_state[_SAID] = _do(teacher, classroom, screen, act)
+            _desk().reply = _do(teacher, classroom, screen, act)
     except ClassError as error:
-        st.session_state[_SAID] = str(error)
+        _desk().reply = str(error)
 
 
 def _do(teacher: Teacher, classroom: Classroom, screen: Screen, act: Mapping) -> str:
@@ -304,7 +311,7 @@ def _do(teacher: Teacher, classroom: Classroom, screen: Screen, act: Mapping) ->
         case "close":
             teacher.close_round()
         case "bars" if classroom.phase == Phase.CLOSED:
-            st.session_state[_BARS] = (teacher.code, len(classroom.rounds))
+            _desk().bars = (teacher.code, len(classroom.rounds))
         case "again":
             teacher.ask_again()
         case "reveal":
@@ -362,7 +369,7 @@ def _reveal(teacher: Teacher) -> None:
     """Reveal the answer to the class, and lead the teacher's page to its figure, for the question's sentence."""
     current = teacher.reveal().current
     lesson, _, number = current.step.rpartition(".") if current else ("", "", "")
-    st.session_state[_MOVES] = True
+    _desk().moves = True
     if current is not None and lesson and number.isdecimal():
         checkpoint, text = subject_of(current)
         _lead(Destination(lesson, int(number) - 1, True, text, checkpoint))
@@ -381,9 +388,9 @@ def _go_on(teacher: Teacher, screen: Screen) -> None:
 def _lead(destination: Destination) -> None:
     """Lead the teacher's page to a step."""
     go_to(destination)
-    st.session_state[_MOVES] = True
+    _desk().moves = True
 
 
 def _lead_to_summary() -> None:
     state.leave_for("lessons", lessons=CLASS, lesson="")
-    st.session_state[_MOVES] = True
+    _desk().moves = True

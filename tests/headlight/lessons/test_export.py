@@ -10,7 +10,8 @@ from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Kind, Run
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lesson, read_lessons
-from headlight.lessons.step_view import StepView, Try, payload_of, pose
+from headlight.lessons.step_view import StepView, payload_of, pose
+from headlight.lessons.visit import Try
 from transformer.errors import UserError
 
 ALL = {lesson.name: lesson for lesson in read_lessons()[0]}

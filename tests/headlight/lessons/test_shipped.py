@@ -8,7 +8,8 @@ from support.lesson_runs import LANGUAGES, run_of
 
 from headlight.lessons.file import SHIPPED, problems_of, read_lessons
 from headlight.lessons.overview import overview
-from headlight.lessons.step_view import Try, payload_of, plain_text, pose_decided, unknown_names
+from headlight.lessons.step_view import payload_of, plain_text, pose_decided, unknown_names
+from headlight.lessons.visit import Try
 from headlight.lessons.worksheet import worksheet
 from transformer.untrusted import read_toml
 
