@@ -151,7 +151,8 @@ class LessonPanel extends Component {
       setWords(node, label);
       return Object.assign(node, { ariaPressed: String(isPressed), disabled: over });
     });
-    if (several && !over) buttons.push(button("Check", () => this.answer([...this.chosen]), "check"));
+    const check = button("Check", () => this.answer([...this.chosen]), "check");
+    if (several && !over) buttons.push(Object.assign(check, { disabled: !this.chosen.size }));
     if (data.kind === "do" && !over) buttons.push(button("I have done it", () => this.answer(true), "check"));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
@@ -187,7 +188,7 @@ class LessonPanel extends Component {
 
   estimate(event) {
     event.preventDefault();
-    const value = Number(this.find("input").value.replace("−", "-").replace(",", ".").trim() || NaN);
+    const value = Number(this.find("input").value.replace("−", "-").replace(",", ".").replace("%", "").trim() || NaN);
     if (Number.isFinite(value)) this.answer(value);
     else this.find(".feedback").textContent = "Enter a number.";
   }

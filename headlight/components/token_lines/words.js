@@ -79,7 +79,7 @@ export function invitation({ heads, resting, doubts }) {
 
 // The effect of hidden words on a translation. hidden: the words; words: the number of all; outcome: see outcomeText.
 export function hiddenText({ hidden, words, outcome }) {
-  if (!hidden.length) return "Click a word to hide it from the model. What happens?";
+  if (!hidden.length) return "Click a word of your sentence to hide it from the model. What happens?";
   if (hidden.length === words) return `With every word hidden, ${outcomeText(outcome)}.`;
   const many = `${hidden.length} words and punctuation marks`;
   const without = hidden.length > NAMED ? many : hidden.map(quoted).join(" and ");

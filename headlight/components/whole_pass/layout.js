@@ -49,8 +49,8 @@ export function layOut(story, { width, height, measure = estimate }) {
 
 // From the left: the words, their numbers, the encoder's layers, and the same for the decoder.
 function zonesOf([encoder, decoder], { strip, label, lines }, end) {
-  const wanted = 2 * (label + strip + GAP) + (encoder + decoder) * (strip + lines) + MEMORY * lines + EDGE;
-  let flow = EDGE + Math.max(0, (end - wanted) / 2);
+  const width = 2 * (label + strip + GAP) + (encoder + decoder) * (strip + lines) + MEMORY * lines + EDGE;
+  let flow = EDGE + Math.max(0, (end - width) / 2);
   const next = (size) => {
     const range = [flow, flow + size];
     flow += size;

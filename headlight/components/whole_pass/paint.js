@@ -15,9 +15,9 @@ const FAINT = 0.72;
 
 export function paint(pen, shapes, { family }) {
   const theme = pen.onDark ? "dark" : "light";
-  const own = { ...COLOURS[theme], grey: GREY, ink: INKS[theme], faint: INKS[theme] };
+  const colours = { ...COLOURS[theme], grey: GREY, ink: INKS[theme], faint: INKS[theme] };
   for (const each of shapes) {
-    DRAW[each.kind](pen, each, (share) => asText([...own[each.colour], share]), { family, paper: PAPERS[theme] });
+    DRAW[each.kind](pen, each, (share) => asText([...colours[each.colour], share]), { family, paper: PAPERS[theme] });
   }
 }
 

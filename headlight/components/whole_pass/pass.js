@@ -96,19 +96,19 @@ class WholePass extends Component {
     while (children.length > parts.length) this.parts.lastChild.remove();
     while (children.length < parts.length) this.parts.append(this.partButton());
     parts.forEach((part, at) => {
-      const { x, y, wide, high } = part, made = children[at];
-      Object.assign(made, { about: part, ariaLabel: spoken(partText(this.story, part, this.step)) });
-      Object.assign(made.style, { left: `${x}px`, top: `${y}px`, width: `${wide}px`, height: `${high}px` });
+      const { x, y, wide, high } = part, node = children[at];
+      Object.assign(node, { about: part, ariaLabel: spoken(partText(this.story, part, this.step)) });
+      Object.assign(node.style, { left: `${x}px`, top: `${y}px`, width: `${wide}px`, height: `${high}px` });
     });
   }
 
   // All of them are one stop of the Tab key: the arrows go from part to part.
   partButton() {
-    const made = button("", () => this.open(made.about));
-    made.tabIndex = this.parts.children.length ? -1 : 0;
-    made.onfocus = () => made.matches(":focus-visible") && this.choose(made.about);
-    made.onblur = () => this.choose({});
-    return made;
+    const node = button("", () => this.open(node.about));
+    node.tabIndex = this.parts.children.length ? -1 : 0;
+    node.onfocus = () => node.matches(":focus-visible") && this.choose(node.about);
+    node.onblur = () => this.choose({});
+    return node;
   }
 
   move(event) {

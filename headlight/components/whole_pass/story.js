@@ -71,10 +71,10 @@ function stepOf(facts, step) {
 // Stations in the order of time: { id, kind, layer, step, from, until, still }; layers count the drawn ones from 0. A
 // still is the moment at which a station is shown when nothing moves.
 function stationsOf({ facts, drawn, steps }) {
-  const made = [];
+  const stations = [];
   const add = (kind, seconds, at = 0.9, more = {}) => {
     const { layer = null, step = null } = more, id = [kind, layer, step].filter((each) => each !== null).join(".");
-    made.push({ id, kind, layer, step, seconds, at });
+    stations.push({ id, kind, layer, step, seconds, at });
   };
   const shares = ({ length }) => Array.from({ length }, (_, at) => (at ? 1 : FIRST_LAYER) / (length - 1 + FIRST_LAYER));
   add("words", SECONDS_OF.words, 1);
@@ -97,9 +97,9 @@ function stationsOf({ facts, drawn, steps }) {
   const pace = Math.min(1.7, SECONDS_OF.nextSteps / paces.reduce((sum, each) => sum + each, 0));
   paces.forEach((each, at) => add("step", each * pace, 0.72, { step: at + 1 }));
   add("end", SECONDS_OF.end, 1);
-  const scale = SECONDS / made.reduce((sum, { seconds }) => sum + seconds, 0);
+  const scale = SECONDS / stations.reduce((sum, { seconds }) => sum + seconds, 0);
   let from = 0;
-  return made.map(({ seconds, at, ...station }) => {
+  return stations.map(({ seconds, at, ...station }) => {
     const until = from + scale * seconds, still = from + at * (until - from) * 0.9999;
     const placed = { ...station, from, until, still };
     from = until;
