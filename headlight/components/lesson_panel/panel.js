@@ -35,8 +35,11 @@ class LessonPanel extends Component {
     this.listen(document, "focusin", (event) => holdFocus(event.composedPath().includes(this.panel)), true);
     // An act of the visitor cancels the pending report of stored attempts, whose run would interrupt it.
     for (const act of ["pointerdown", "keydown"]) this.listen(document, act, () => clearTimeout(this.timer), true);
-    // On a phone the sheet makes room while the page is what matters.
-    this.listen(document, "pointerdown", (event) => this.lower(!event.composedPath().includes(this.panel)), true);
+    // On a phone the sheet makes room while the page is what matters; not before the finger is up, for the page would
+    // move below it, and its tap would be lost.
+    for (const end of ["click", "pointercancel"]) {
+      this.listen(document, end, (event) => this.lower(!event.composedPath().includes(this.panel)), true);
+    }
     const page = document.documentElement;
     this.folding = new MutationObserver(() => this.dock());
     this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
