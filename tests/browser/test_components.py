@@ -28,6 +28,7 @@ COMPONENTS: dict[str, str | dict] = {
     "head_switches/switches": "/what_if?off=none",
     "lesson_panel/panel": "/?lesson=attention.1",
     "presenter/presenter": "/",
+    "quiz/quiz": "/lessons?lessons=quiz",
     "replay_loop/loop": "/",
     "replay_player/player": "/training?training=replay&checkpoint=en-fr",
     "token_lines/lines": "/",

@@ -80,8 +80,8 @@ def leak_effect(run: Run) -> Answer:
 def lost_to_leak(run: Run) -> Answer:
     """Ask which token's probability falls most when rows may read what comes later.
 
-    The last row does not count: it has nothing later to read. names: layer and head of the decoder to begin with,
-    token, the one that loses most, and before, all probabilities with the mask.
+    The last row does not count: it has nothing later to read. names: layer and head of the decoder to begin with, and
+    token, the one that loses most.
     """
     before, after, steps = _probabilities(run)
     before, after = before[:-1], after[:-1]
@@ -93,7 +93,6 @@ def lost_to_leak(run: Run) -> Answer:
     shown = [ranked[0], behind[0], behind[len(behind) // 2], behind[-1]]
     labels = {at: quoted_at(tokens, steps[at], "step") for at in shown}
     changes = {at: _from_to(before[at], after[at]) for at in labels}
-    had = (f"{labels[at]} {format_probability(float(before[at]))}" for at in sorted(labels))
     listed = "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(labels))
     return Answer(
         Kind.ONE,
@@ -104,7 +103,7 @@ def lost_to_leak(run: Run) -> Answer:
             for at, label in labels.items()
         ),
         {str(steps[ranked[0]] + 1)},
-        names=_first_head(run) | {"token": tokens[steps[ranked[0]]], "before": ", ".join(had)},
+        names=_first_head(run) | {"token": tokens[steps[ranked[0]]]},
     )
 
 

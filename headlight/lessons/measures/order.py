@@ -49,7 +49,12 @@ def translated_without_positions(run: Run) -> Answer:
     if len(without) > 1 or len(words) < 2:
         raise Undecided("Without positions the model does not write one translation of some words for both orders.")
     common = (words & left).total()
-    spelled = [word for word in re.findall(r"\w+", traces[0].target_text) if word.lower() in left]
+    spelled: list[str] = []
+    unseen = words & left
+    for word in re.findall(r"\w+", traces[0].target_text):
+        if unseen[word.lower()]:
+            unseen[word.lower()] -= 1
+            spelled.append(word)
     return Answer(
         Kind.NUMBER,
         f"Without positions it writes {translated(min(without))} That has {common} of {words.total()} words.",
