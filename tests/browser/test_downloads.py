@@ -160,7 +160,13 @@ def test_every_figure_has_a_button_also_after_it_is_drawn_again(page, address):
     ("path", "button", "kinds", "name", "column"),
     [
         ("/?map=1", ".token_lines .download", "png svg csv npz", "token_lines", "weight"),
-        ("/inside?at_step=softmax", "li.step:not([hidden]) .download", "png csv npz", "attention_softmax", "value"),
+        (
+            "/inside?inside=step+by+step&at_step=softmax",
+            "li.step:not([hidden]) .download",
+            "png csv npz",
+            "attention_softmax",
+            "value",
+        ),
         (
             "/decoding?decoding_view=beam+search&decoding=beam&beam=3",
             *(".beam_tree .download", "png csv", "beam_tree", "probability"),

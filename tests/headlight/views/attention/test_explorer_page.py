@@ -88,7 +88,7 @@ def test_links_of_the_page_lead_to_the_chosen_head_and_token():
     app = open_page(PAGE, head="encoder.2.3-encoder.1.1", query="4")
     why, inside = app.get("page_link")
     assert why.proto.query_string == "research=why+this+cell&head=encoder.2.3&query=4"
-    assert inside.proto.query_string == "head=encoder.2.3&at_step=softmax&query=4"
+    assert inside.proto.query_string == "inside=step+by+step&head=encoder.2.3&at_step=softmax&query=4"
     assert not [each for each in open_page(PAGE, key="2.3").get("page_link") if "key=" in each.proto.query_string]
     app.button(key="open_one head").click().run()
     assert payload(app)["name"] == "encoder self-attention layer 2, head 3"
