@@ -15,7 +15,7 @@ const FAINT = 0.72;
 
 export function paint(pen, shapes, { family }) {
   const theme = pen.onDark ? "dark" : "light";
-  const colours = { ...COLOURS[theme], grey: GREY, ink: INKS[theme], faint: INKS[theme] };
+  const colours = { ...COLOURS[theme], room: GREY, ink: INKS[theme], faint: INKS[theme] };
   for (const each of shapes) {
     DRAW[each.kind](pen, each, (share) => asText([...colours[each.colour], share]), { family, paper: PAPERS[theme] });
   }

@@ -76,7 +76,7 @@ class Scene {
     };
     const stack = ({ columns }, side, layers, kindOf) => {
       const range = [columns[1].lines[0] - 2, columns.at(-1).strip[1] + 5];
-      this.add("box", { ...this.box(range, across), colour: "grey", fill: 0.06, stroke: 0.35, round: 8 });
+      this.add("box", { ...this.box(range, across), colour: "room", fill: 0.06, stroke: 0.35, round: 8 });
       for (const layer of layout.folded ? [this.layerAtWork(side, layers)] : layers.keys()) {
         const { lines, to } = columnsOf(layout, side, layer);
         put(kindOf(layer), lines, layer);
