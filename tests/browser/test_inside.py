@@ -26,7 +26,7 @@ def shown(page: Page) -> Locator:
 
 
 def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page, address, elsewhere):
-    open_inside(page, address, at_step="")
+    open_inside(page, address, inside="step by step")
     rail = page.get_by_role("navigation", name="Steps of the block")
     rail.get_by_role("button", name="Input X").click()
     expect(shown(page)).to_have_text(["1Input X"])
