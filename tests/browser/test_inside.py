@@ -109,5 +109,5 @@ def test_the_whole_pass_plays_is_held_and_leads_to_a_head(page, address, elsewhe
     head.hover()
     expect(page.locator(".whole_pass .readout")).to_contain_text("head 3 of 8: 6 × 6 weights")
     head.click()
-    page.wait_for_url(re.compile(r"head=encoder\.1\.3.*inside=step"))
+    page.wait_for_url(re.compile(r"(?=.*head=encoder\.1\.3)(?=.*inside=step)"))
     expect(page.locator("li.step.softmax")).to_be_visible()
