@@ -12,6 +12,7 @@ from transformer.model.heads import Head, Heads, heads_address
 
 from . import state
 from .choices import numbers
+from .selection import shapes_of
 
 Shapes = Mapping[str, tuple[int, ...]]  # layers and heads of each kind
 Start = Callable[[str], Head]  # of a kind, the head to begin with
@@ -32,12 +33,13 @@ def choose_head_of(
     request: TranslationRequest, kinds: Sequence[str] = ("cross",), first: str | None = None, start: Start | None = None
 ) -> Head:
     """Like `choose_head`, for a translation and its default heads unless `start` names others. Raises UserError."""
-    return choose_head(_shapes(request, kinds), start or partial(results.default_head, request), first)
+    return choose_head(shapes_of(results.trace(request), kinds), start or partial(results.default_head, request), first)
 
 
 def choose_heads_of(request: TranslationRequest, start: Start | None = None) -> Heads:
     """Like `choose_head_of` for cross-attention, where all layers or heads may be averaged, too. Raises UserError."""
-    shapes, start = _shapes(request, ("cross",)), start or partial(results.default_head, request)
+    shapes = shapes_of(results.trace(request), ("cross",))
+    start = start or partial(results.default_head, request)
     heads = heads_in_address(shapes, start)
     _show_buttons(heads, shapes, start, (AVERAGE,))
     return heads
@@ -64,11 +66,6 @@ def heads_in_address(shapes: Shapes, start: Start, first: str | None = None) -> 
 def take_head(*heads: Heads, **changes: str) -> None:
     """Choose heads, with other changes of the address, in a callback of another widget."""
     state.go(head=heads_address(heads), **changes)
-
-
-def _shapes(request: TranslationRequest, kinds: Sequence[str]) -> Shapes:
-    trace = results.trace(request)
-    return {kind: trace.attention(kind).shape[:2] for kind in kinds}
 
 
 def _show_buttons(heads: Heads, shapes: Shapes, start: Start, averages: tuple[str, ...]) -> None:

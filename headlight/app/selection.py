@@ -54,6 +54,11 @@ def parse_ids(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
 
 
+def shapes_of(trace: Trace, kinds: Iterable[str] = AttentionKind) -> dict[str, tuple[int, ...]]:
+    """Return the number of layers and of heads of each kind, as `Heads.fits` reads them."""
+    return {kind: trace.attention(kind).shape[:2] for kind in kinds}
+
+
 def numbers_address(numbers: Iterable[int]) -> str:
     """Return numbers from 0 as an address has them: "2.5", counted from 1."""
     return ".".join(str(number + 1) for number in numbers)
@@ -62,7 +67,7 @@ def numbers_address(numbers: Iterable[int]) -> str:
 def _parse_heads(text: str, trace: Trace) -> tuple[Head, ...]:
     """Return the heads of an address, "cross.1.1-cross.3.2" or "cross.2.all"; none where one is invalid."""
     heads = [head for each in text.split("-") if (head := Heads.parse(each)) is not None]
-    shapes = {kind: trace.attention(kind).shape[:2] for kind in AttentionKind}
+    shapes = shapes_of(trace)
     is_valid = len(heads) == text.count("-") + 1 and all(
         head.kind == heads[0].kind and head.fits(shapes) for head in heads
     )

@@ -11,6 +11,7 @@ from .opening import open_store as open_store
 from .phones import phones_server as phones_server
 from .quiz import COLUMNS as COLUMNS
 from .quiz import PER_FORM as PER_FORM
+from .quiz import TIMES as TIMES
 from .quiz import Quiz as Quiz
 from .quiz import QuizItem as QuizItem
 from .routes import class_routes as class_routes

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
-FORMS, BEFORE, AFTER = ("A", "B"), "before", "after"
+FORMS, TIMES = ("A", "B"), ("before", "after")
 PER_FORM = 6  # items
 COLUMNS = ("quiz", "form", "item", "idea", "level", "misconception")  # of a table of answers, after those of questions
 
@@ -45,7 +45,7 @@ class Quiz:
 
     def items_for(self, participant: str) -> list[QuizItem]:
         """Return the items of a participant's form, which is the other one after the lesson."""
-        form = FORMS[(crc32(participant.encode()) + (self.when == AFTER)) % len(FORMS)]
+        form = FORMS[(crc32(participant.encode()) + TIMES.index(self.when)) % len(FORMS)]
         return [item for item in self.items if item.form == form]
 
     def payload_for(self, participant: str) -> dict[str, object]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from headlight.classroom import COLUMNS, PER_FORM
+from headlight.classroom import COLUMNS, PER_FORM, TIMES
 from transformer.errors import UserError
 from transformer.untrusted import read_regular
 
@@ -24,7 +24,6 @@ from .quiz_bank import bank, fill
 MOST_BYTES = 20_000_000  # of a table
 RESAMPLES, TAIL, SEED = 10_000, 2.5, 0  # percent on each side of an interval
 WIDE = 60  # students below whom an interval is called wide
-TIMES = ["before", "after"]
 
 
 class Estimate(NamedTuple):
@@ -119,7 +118,7 @@ def quiz_result(answers: pd.DataFrame) -> QuizResult | None:
 
 def _times(values: pd.Series, missing: float) -> pd.DataFrame:
     """Return values by quiz as columns before and after."""
-    return values.unstack("quiz", fill_value=missing).reindex(columns=TIMES, fill_value=missing)
+    return values.unstack("quiz", fill_value=missing).reindex(columns=list(TIMES), fill_value=missing)
 
 
 def _change(answers: pd.DataFrame) -> Change:

@@ -170,10 +170,10 @@ class Scene {
         this.strip("source", to, token, point, { grown: smooth(attention, 0.55, 0.95) });
       }
     });
-    const kept = smooth(this.progress("memory"), 0, 0.4), [from, until] = layout.source.columns.at(-1).strip;
+    const alpha = smooth(this.progress("memory"), 0, 0.4), [from, until] = layout.source.columns.at(-1).strip;
     const margin = layout.thick / 2 + 4, ends = [layout.slot("source", 0), layout.slot("source", tokens.length - 1)];
     const box = this.box([from - 3, until + 3], [ends[0] - margin, ends[1] + margin]);
-    this.add("box", { ...box, colour: "weight", fill: 0, stroke: 1, round: 4, alpha: kept });
+    this.add("box", { ...box, colour: "weight", fill: 0, stroke: 1, round: 4, alpha });
   }
 
   // The feed-forward: each column for itself, wider on its way.

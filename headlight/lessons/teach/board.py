@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from headlight.app.results import TranslationRequest
-from headlight.classroom import Classroom, Kind, Phase, Round, Tally, View
+from headlight.classroom import TIMES, Classroom, Kind, Phase, Round, Tally, View
 
 from ..answer import number_words
 from ..quiz_bank import bank, fill
@@ -57,7 +57,7 @@ def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: boo
         "why": screen.question if isinstance(screen.question, str) else "",
         "tokens": list(screen.tokens),
         "acts": acts(classroom, screen, shown),
-        "quiz": {when: bank()["texts"][when] for when in ("before", "after")},
+        "quiz": {when: bank()["texts"][when] for when in TIMES},
     }
     is_over = classroom.phase == Phase.REVEALED
     if current is None or view.tally is None or (is_over and screen.page == "lessons"):  # it would cover the summary

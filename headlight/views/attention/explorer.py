@@ -10,7 +10,7 @@ from headlight.app.choices import offer_view
 from headlight.app.head_choice import heads_in_address, take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
-from headlight.app.selection import Selection
+from headlight.app.selection import Selection, shapes_of
 from headlight.app.widgets import offer_page, offer_table, plain, show_translation
 from headlight.components.show import attention_explorer
 from transformer.interpret.trace import Trace
@@ -67,7 +67,7 @@ def _show_ways(selection: Selection) -> None:
 
 def read_selection(request: TranslationRequest, trace: Trace) -> Selection:
     """Return the selection of the address. The first head is that of all pages."""
-    shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
+    shapes = shapes_of(trace, CROSS_FIRST)
     head = heads_in_address(shapes, partial(results.default_head, request))
     return Selection.parse(state.current().values, trace, head)
 

@@ -8,6 +8,7 @@ from headlight.app import results, state
 from headlight.app.head_choice import head_in_address
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
+from headlight.app.selection import shapes_of
 from headlight.app.widgets import offer_table
 from headlight.components.show import head_finder
 from headlight.views.attention.explorer_content import CROSS_FIRST
@@ -27,7 +28,7 @@ def show(request: TranslationRequest) -> None:
 
 @fragment  # a choice need not bring the whole page again
 def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> None:
-    shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
+    shapes = shapes_of(trace, CROSS_FIRST)
     head = head_in_address(shapes, partial(results.default_head, request))
     measures = [measure["name"] for measure in payload["measures"]]
     axes = {axis: state.value(axis) for axis in ("x", "y")}
