@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from headlight.app.navigation import GROUPS
 from headlight.app.results import TranslationRequest
 
-from .answer import Kind, ended, number_words
+from .answer import Kind
 from .file import Lesson
 from .sentence import walk
 from .step_view import StepView, plain_text
+from .words import ended, number_words
 
 TITLES = {name: title for pages in GROUPS.values() for name, title in pages.items()}
 

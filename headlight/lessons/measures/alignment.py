@@ -52,6 +52,12 @@ def in_rows(head: HeadMeasures, pattern: Pattern) -> str:
     return f"in {count.rows} of {count.eligible} rows"
 
 
+def rows_of(head: HeadMeasures, pattern: Pattern) -> dict[str, Any]:
+    """Return in how many rows a head follows a pattern, of how many eligible."""
+    count = head.counts[pattern]
+    return {"rows": count.rows, "eligible": count.eligible}
+
+
 def names_of(head: HeadMeasures) -> dict[str, Any]:
     """Return the names of a head: layer, head and head_name."""
     return head_names(head.layer, head.head)

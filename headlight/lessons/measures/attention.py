@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
 from headlight.lessons.glosses import glosses
+from headlight.lessons.words import translated
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Greedy

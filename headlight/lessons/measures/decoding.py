@@ -10,7 +10,8 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_ids
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
+from headlight.lessons.words import translated
 from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam

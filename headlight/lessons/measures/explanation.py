@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
+from headlight.lessons.words import translated
 from headlight.plots.contributions import other_candidates
 from headlight.plots.names import one_head_name, sentence_case
 from headlight.plots.numbers import percent, signed

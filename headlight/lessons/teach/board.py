@@ -7,8 +7,8 @@ from itertools import takewhile
 from headlight.app.results import TranslationRequest
 from headlight.classroom import TIMES, Classroom, Kind, Phase, Round, Tally, View
 
-from ..answer import number_words
 from ..quiz_bank import bank, fill
+from ..words import number_words
 from .asking import ClassQuestion
 
 MOST_BINS = 6  # of a histogram of numbers

@@ -11,9 +11,9 @@ from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
 
-from ..answer import number_words
 from ..gain import QuizResult, quiz_result, read_answers, summary_words
 from ..quiz_bank import bank, fill
+from ..words import number_words
 from . import desk
 
 STYLE = Path(__file__).with_name("summary.css")

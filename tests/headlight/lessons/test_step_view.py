@@ -7,10 +7,11 @@ import pytest
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.lessons.answer import Answer, Kind, Option, Run, number_words
+from headlight.lessons.answer import Answer, Kind, Option, Run
 from headlight.lessons.file import Lesson, Step
 from headlight.lessons.step_view import StepView, payload_of, pose, unknown_names
 from headlight.lessons.visit import Try
+from headlight.lessons.words import number_words
 
 OPTIONS = (Option("a", "“▁a”", "It has .1."), Option("b", "“▁b”", "It has .9."), Option("c", "“c”"), Option("d", "“d”"))
 STEP = Step(
