@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +27,9 @@ from .measures.hand import SHAPE
 from .overview import TITLES
 from .step_view import HOME_HEAD, StepView, off_words, payload_of, pose
 from .visit import Try
+from .words import phrase
+
+_say = partial(phrase, "export")
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
 _VIEWS = {
@@ -37,7 +41,6 @@ _VIEWS = {
 }
 _FIGURES = {"decoding": "decoding_view"}  # the name of the figure in the address, where it is not the page's
 _EXAMPLE = "toy_block_seed"  # in the address: the small example
-_UNJUDGED = "Nothing is judged here: try it, then let the answer be shown."
 
 
 def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
@@ -113,7 +116,7 @@ def _answer(view: StepView) -> dict:
     step, panel = view.step, payload_of(view, Try())
     feedback = _feedback(view) if "ask" in panel else None
     if panel.get("kind") == Kind.DO:
-        panel |= {"kind": "", "undecided": _UNJUDGED}
+        panel |= {"kind": "", "undecided": _say("unjudged")}
     return {
         "panel": {name: value for name, value in panel.items() if name != "tried"},
         "feedback": feedback,
@@ -169,7 +172,7 @@ def _destination(page: str, address: Mapping[str, str]) -> dict:
     """Return the file's view and its address for a page of the app, and a line where the file lacks the figure."""
     view, figures = _VIEWS.get(page, ("home", set()))
     name = _FIGURES.get(page, page)
-    missing = "" if address.get(name, "") in figures else f"The app has this figure on its page {TITLES[page]}."
+    missing = "" if address.get(name, "") in figures else _say("missing", page=TITLES[page])
     values = {key: value for key, value in address.items() if key != page or key != name}
     if "head" in address and (view in ("home", "attention") or missing):
         view, values = "attention", {key: values[key] for key in ("head", "query", "key", *OPTIONS) if key in values}

@@ -66,6 +66,11 @@ def said(template: str, values: Mapping[str, Any], words: Words) -> str:
     return fill(found, values, words)
 
 
+def phrase(table: str, name: str, /, **values: Any) -> str:
+    """Return a text of a table of texts.toml, filled."""
+    return said(name, values, lesson_words()[table])
+
+
 def _shown(name: str, value: Any, spec: str | None, values: Mapping[str, Any], words: Words) -> str:
     if isinstance(value, Say):
         return said(value.template, {**values, **value.values}, words)
