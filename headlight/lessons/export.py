@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import CheckpointFiles, TranslationRequest
+from headlight.plots.language import language
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside.block_facts import toy_block
 from transformer.checkpoint import load_checkpoint, save_checkpoint
@@ -50,9 +51,9 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     """
     from .quiz import alone_payload  # no page needs it before one is exported
 
-    language = load_checkpoint(checkpoint).data.get("source_language") or "English"
-    if language != "English":
-        raise UserError(f"The lessons' sentences are English; this checkpoint reads {language}.")
+    reads = load_checkpoint(checkpoint).data.get("source_language") or "English"
+    if reads != "English":
+        raise UserError(f"The lessons' sentences are English; this checkpoint reads {reads}.")
     with TemporaryDirectory() as folder:
         copy = Path(folder) / checkpoint.resolve().name
         write_rounded(checkpoint, copy)
@@ -68,9 +69,13 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     return {"lessons": exported, "examples": examples, "quiz": alone_payload()}
 
 
-@results.cached(max_entries=4, show_spinner=False)
 def first_lesson(checkpoint: CheckpointFiles) -> dict | None:
     """Return lesson 1 for the page of a checkpoint; None where its sentences are in another language."""
+    return _first_lesson(checkpoint, language())
+
+
+@results.cached(max_entries=4, show_spinner=False)
+def _first_lesson(checkpoint: CheckpointFiles, interface: str) -> dict | None:
     if results.translator(checkpoint).checkpoint.data.get("source_language") != "English":
         return None
     return export_lessons([lesson for lesson in read_lessons()[0] if lesson.number == 1], Path(checkpoint.folder))

@@ -24,15 +24,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from headlight.app.entry import LESSONS_VARIABLE
 from headlight.app.navigation import page_names
 from headlight.app.parameters import PARAMETERS
+from headlight.plots.language import read_texts, texts_of
 from transformer.errors import UserError
-from transformer.untrusted import read_toml
 
 from .quiz_bank import QUIZ
 from .register import wrong_arguments
@@ -117,7 +116,7 @@ def lesson_files(folder: str | Path | None = None) -> dict[str, Path]:
     added = folder or os.environ.get(LESSONS_VARIABLE)
     folders = [SHIPPED, *([Path(added)] if added else [])]
     paths = [path for each in folders if each.is_dir() for path in sorted(each.glob("*.toml"))]
-    return {path.stem: path for path in paths if path != QUIZ}
+    return {path.stem: path for path in paths if path != QUIZ and "." not in path.stem}  # no translation
 
 
 def read_lessons(folder: str | Path | None = None) -> tuple[list[Lesson], list[str]]:
@@ -135,7 +134,7 @@ def read_lesson(path: str | Path) -> Lesson:
     """Return the lesson in a file. Raises LessonError."""
     path = Path(path)
     try:
-        content = read_toml(path)
+        content = read_texts(path)
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError, tomllib.TOMLDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -148,10 +147,9 @@ def read_lesson(path: str | Path) -> Lesson:
     return Lesson(path.stem, steps=steps, **fields)
 
 
-@cache
 def shipped_words(measure: str) -> Words:
     """Return the words of the first shipped step that has a measure: for lessons that say nothing else about it."""
-    steps = [step for path in lesson_files(SHIPPED).values() for step in read_toml(path)["step"]]
+    steps = [step for path in lesson_files(SHIPPED).values() for step in texts_of(path)["step"]]
     return next((step.get("words", {}) for step in steps if step.get("answer", {}).get("from") == measure), {})
 
 

@@ -8,17 +8,16 @@ lessons show it: an index from 1, a share in percent, a head as addresses have i
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
+from headlight.plots.language import number, texts_of
 from headlight.plots.names import sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING
 from transformer.model.heads import Head
-from transformer.untrusted import read_toml
 
 NAME = re.compile(r"\{([a-z_]+)(?::([^{}]*))?\}")
 # Names, or their last words, that count from 0 in code and from 1 in texts and addresses.
@@ -37,10 +36,9 @@ class Say:
         return said(self.template, self.values, {})
 
 
-@cache
 def lesson_words() -> Mapping[str, Words]:
     """Return the words of all lessons, by their table in texts.toml."""
-    return read_toml(Path(__file__).with_name("texts.toml"))
+    return texts_of(Path(__file__).with_name("texts.toml"))
 
 
 def names_in(text: str) -> list[str]:
@@ -101,7 +99,7 @@ def text_of(name: str, value: object) -> str:
 def number_words(value: float) -> str:
     """Return a number with three significant digits and a true minus sign: 0.52, −1.7, 4,000."""
     rounded = float(f"{value:.3g}")
-    return (f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}").replace("-", "−")
+    return number((f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}").replace("-", "−"))
 
 
 def ended(text: str) -> str:
