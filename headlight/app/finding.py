@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headlight.plots.language import number, texts_of
+from headlight.language import number, texts_of
 from headlight.plots.names import kind_head_name, one_head_name
 from headlight.plots.numbers import format_error, format_probability, percent, pluralize, scientific, signed
 from headlight.plots.tokens import quoted, quoted_at

@@ -41,7 +41,7 @@ def main(guide: Guide) -> None:
         st.html(style(FOLDER / "embed.css"))
     st.logo(picture(FOLDER / "logo.svg"), size="large", icon_image=picture(FOLDER / "icon.svg"))
     with starting():
-        from headlight.plots.language import choose_language
+        from headlight.language import choose_language
 
         from . import bar, results, state
         from .model_queue import in_turn

@@ -24,7 +24,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.components.show import STATE
-from headlight.plots.language import ENGLISH, LANGUAGES
+from headlight.language import ENGLISH, LANGUAGES
 
 from .parameters import PARAMETERS, default_of, names_of, view_of_old_address
 

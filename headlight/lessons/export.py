@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import CheckpointFiles, TranslationRequest
-from headlight.plots.language import language
+from headlight.language import language
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside.block_facts import toy_block
 from transformer.checkpoint import load_checkpoint, save_checkpoint

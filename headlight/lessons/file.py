@@ -30,7 +30,7 @@ from typing import Any
 from headlight.app.entry import LESSONS_VARIABLE
 from headlight.app.navigation import page_names
 from headlight.app.parameters import PARAMETERS
-from headlight.plots.language import read_texts, texts_of
+from headlight.language import read_texts, texts_of
 from transformer.errors import UserError
 
 from .quiz_bank import QUIZ

@@ -11,7 +11,7 @@ import numpy as np
 
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.classroom import COLUMNS, Quiz, QuizItem
-from headlight.plots.language import language
+from headlight.language import language
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import in_words
 from transformer.checkpoint import locate

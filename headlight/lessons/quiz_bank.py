@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
-from headlight.plots.language import texts_of
+from headlight.language import texts_of
 
 QUIZ = Path(__file__).with_name("shipped") / "quiz.toml"
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from headlight.app import state as page_state
-from headlight.plots.language import LANGUAGES, language
+from headlight.language import LANGUAGES, language
 
 from .file import MOST_HINTS, Lesson, lesson_files, read_lessons
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
-from headlight.plots.language import number, texts_of
+from headlight.language import number, texts_of
 from headlight.plots.names import sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .language import convention, number
+from headlight.language import convention, number
 
 LEAST_SHOWN = 0.005  # nats, or a share: two digits do not show less
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

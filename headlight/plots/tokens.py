@@ -5,11 +5,10 @@ import html
 import re
 from collections.abc import Sequence
 
+from headlight.language import quotations
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.content import is_language
 from transformer.interpret.head_patterns import is_punctuation
-
-from .language import quotations
 
 GLYPHS = {"</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩"}
 NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an empty translation

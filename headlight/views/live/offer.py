@@ -6,7 +6,7 @@ from pathlib import Path
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_download
-from headlight.plots.language import language
+from headlight.language import language
 from transformer import UserError
 
 _HELP = "One HTML file that translates and shows its attention without a network, on a phone, too."

@@ -2,12 +2,12 @@
 
 Texts stand in a file such as texts.toml; texts.de.toml beside it has the same keys in German. What a language lacks is
 shown in English. In all of them quotations stand between “ and ”, and numbers are written as in English, until
-`localised` writes them as the language does.
+`number` and `quotations` write them as the language does.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ def read_texts(path: Path) -> Mapping[str, Any]:
 
 def _read_now(path: Path, language: str) -> Mapping[str, Any]:
     translated = path.with_suffix(f".{language}{path.suffix}")
-    return merged(read_toml(path), read_toml(translated) if translated.exists() else {})
+    files = [path, *([translated] if translated.exists() else [])]
+    return reduce(merged, (read_toml(file) for file in files))
 
 
 _read = cache(_read_now)

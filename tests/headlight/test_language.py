@@ -2,8 +2,8 @@
 
 import pytest
 
+from headlight import language
 from headlight.app.finding import Templates
-from headlight.plots import language
 from headlight.plots.numbers import format_probability, percent, pluralize, scientific, signed, two_digits
 from headlight.plots.tokens import in_words
 
