@@ -116,8 +116,8 @@ def language() -> str:
     """Return the language of the interface: the address's, else the browser's, English where we lack it."""
     if get_script_run_ctx() is None:
         return ENGLISH
-    wanted = value("ui") or (st.context.locale or "")[:2].lower()
-    return wanted if wanted in LANGUAGES else ENGLISH
+    chosen = value("ui") or (st.context.locale or "")[:2].lower()
+    return chosen if chosen in LANGUAGES else ENGLISH
 
 
 def in_address() -> dict[str, str]:

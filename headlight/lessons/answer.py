@@ -16,7 +16,7 @@ from transformer.interpret.study import Study
 from transformer.interpret.trace import Trace
 from transformer.model.names import Name
 
-from .words import Say, Words, fill, lesson_words, number_words, said, text_of
+from .words import Say, Words, fill, lesson_words, number_words, phrase_of, text_of
 
 RELATIVE = 0.02  # share of a measured number by which an estimate may be off
 Value = str | int | float | bool
@@ -35,7 +35,7 @@ class Kind(Name):
 class Option:
     """An option: its `name` in records, its measured number where numbers decide, and `values` of its words.
 
-    label and feedback: its words once they are told, see `Answer.told`.
+    label and feedback: its words once they are told, see `Answer.in_words`.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question about one run: numbers, which `told` puts into words.
+    """The answer to a question about one run: numbers, which `in_words` puts into words.
 
     right: names of the right options. value: of a NUMBER, within `bounds`; an estimate may be off by `tolerance`, for
     None by the share RELATIVE. done: of a DO. names: values of {names} in the step's words, see `texts`; tells: which
@@ -68,7 +68,7 @@ class Answer:
     names: Mapping[str, Any] = field(default_factory=dict)
     tells: str = "truth"
 
-    def told(self, words: Words) -> "Answer":
+    def in_words(self, words: Words) -> "Answer":
         """Return the answer in words: the templates `tells`, working, option and feedback, with all names filled.
 
         The words of an option are option_NAME and feedback_NAME where there are such, else option and feedback. Its
@@ -76,19 +76,19 @@ class Answer:
         """
         if self.truth:
             return self
-        options = tuple(self._told(option, words) for option in self.options)
+        options = tuple(self._option_in_words(option, words) for option in self.options)
         every = tuple(Say("each", {**each.values, "label": each.label, "value": each.value}) for each in options)
         names = {"every": every, **self.names}
-        truth, working = (said(name, names, words) for name in (self.tells, "working"))
+        truth, working = (phrase_of(name, names, words) for name in (self.tells, "working"))
         plain = {name: fill(f"{{{name}}}", self.names, words) for name in self.names if _is_words(self.names[name])}
         return replace(self, truth=truth, calculation=working, options=options, names={**self.names, **plain})
 
-    def _told(self, option: Option, words: Words) -> Option:
+    def _option_in_words(self, option: Option, words: Words) -> Option:
         names = {**self.names, "value": option.value, **option.values}
-        label = said(_own("option", option, words), names, words)
+        label = phrase_of(_template_of("option", option, words), names, words)
         names["label"] = label
-        feedback = _own("feedback", option, words)
-        return replace(option, label=label, feedback=said(feedback, names, words) if feedback in words else "")
+        feedback = _template_of("feedback", option, words)
+        return replace(option, label=label, feedback=phrase_of(feedback, names, words) if feedback in words else "")
 
     @property
     def texts(self) -> dict[str, str]:
@@ -121,9 +121,9 @@ class Answer:
         return f"{within}It may be off by up to {near}."
 
 
-def _own(template: str, option: Option, words: Words) -> str:
-    own = f"{template}_{option.name}"
-    return own if own in words else template
+def _template_of(template: str, option: Option, words: Words) -> str:
+    special = f"{template}_{option.name}"
+    return special if special in words else template
 
 
 def _is_words(value: object) -> bool:

@@ -12,7 +12,7 @@
     ask = "Which source word does this head read for “{word}”?"
     answer = {from = "most_read"}            # a measure with its arguments
     hints = ["Look at the row of “{word}”."]
-    words.truth = "It reads “{read}” most."  # see `Answer.told`; without them those of a shipped step with this measure
+    words.truth = "It reads “{read}” most." # see `Answer.in_words`; without words those of a shipped step
     show = {tokens = "q{row}"}               # what the address gets besides when the answer is shown
 
 {names} are filled by the step's measure, {home_head} in an address by the head that Home shows. Numbers are measured: a
@@ -60,7 +60,7 @@ class Step:
     sample: an answer to compare a written one with. answer: a measure's name, with its arguments. show: additions to
     the address `at` when the answer is shown, on `show_page` where it is another one. veil: keys of containers that
     are blurred until it is answered; cover: of those that stay so, because a later step asks about them. look: the key
-    of a part to scroll to. words: what is said about the answer, see `Answer.told`.
+    of a part to scroll to. words: what is said about the answer, see `Answer.in_words`.
     """
 
     page: str

@@ -222,7 +222,7 @@ def pose(lesson: Lesson, number: int, run: Run) -> StepView:
     if not step.answer:
         return StepView(lesson, number, run)
     try:
-        answer = answer_of(run, step.answer, step.arguments).told({**shipped_words(step.answer), **step.words})
+        answer = answer_of(run, step.answer, step.arguments).in_words({**shipped_words(step.answer), **step.words})
         if len({in_words(without_marks(option.label)) for option in answer.options}) < len(answer.options):
             raise Undecided("Two of the answers would look alike here.")
         return StepView(lesson, number, run, answer)

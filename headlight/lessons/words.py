@@ -33,7 +33,7 @@ class Say:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return said(self.template, self.values, {})
+        return phrase_of(self.template, self.values, {})
 
 
 def lesson_words() -> Mapping[str, Words]:
@@ -56,22 +56,22 @@ def fill(template: str, values: Mapping[str, Any], words: Words | None = None) -
     return NAME.sub(filled, template)
 
 
-def said(template: str, values: Mapping[str, Any], words: Words) -> str:
+def phrase_of(template: str, values: Mapping[str, Any], words: Words) -> str:
     """Return a template of `words`, or else of those of all lessons, filled."""
-    found = words[template] if template in words else lesson_words()["shared"][template]
-    if not isinstance(found, str):
-        found = found["one" if values["count"] == 1 else "other"]
-    return fill(found, values, words)
+    forms = words[template] if template in words else lesson_words()["shared"][template]
+    if isinstance(forms, str):
+        return fill(forms, values, words)
+    return fill(forms["one" if values["count"] == 1 else "other"], values, words)
 
 
 def phrase(table: str, name: str, /, **values: Any) -> str:
     """Return a text of a table of texts.toml, filled."""
-    return said(name, values, lesson_words()[table])
+    return phrase_of(name, values, lesson_words()[table])
 
 
 def _shown(name: str, value: Any, spec: str | None, values: Mapping[str, Any], words: Words) -> str:
     if isinstance(value, Say):
-        return said(value.template, {**values, **value.values}, words)
+        return phrase_of(value.template, {**values, **value.values}, words)
     if isinstance(value, tuple):
         return _joined([_shown(name, each, None, values, words) for each in value], spec)
     if spec in FORMATS:

@@ -51,7 +51,7 @@ def run_in(folder: Path, text: str) -> Run:
 def outcome_of(run: Run, measure: str, **arguments: str | int) -> Answer | str:
     """Return a measure's answer, or the sentence with the reason why the run decides nothing."""
     try:
-        return answer_of(run, measure, arguments).told(shipped_words(measure))
+        return answer_of(run, measure, arguments).in_words(shipped_words(measure))
     except Undecided as undecided:
         return str(undecided)
 
