@@ -49,7 +49,7 @@ def leak_effect(run: Run) -> Answer:
     before, after, steps = _probabilities(run)
     mean, without = float(before.mean()), float(after.mean())
     if mean - without < NEAR_CHANCES:
-        raise Undecided("no_effect")
+        raise Undecided("no_effect_of_mask")
     example = int(np.abs(before - after - (mean - without)).argmin())
     return Answer(
         Kind.NUMBER,
