@@ -177,14 +177,8 @@ def _example(seed: int, token: int, dimension: int = 1) -> tuple[ToyNumbers, Sta
 
 def _flipped(address: Mapping[str, str], names: Mapping[str, Any]) -> np.ndarray:
     """Return the cells of the example's mask that an address flips; none where it shows another example."""
-    example = {
-        "toy_block_seed": names["seed"],
-        "toy_batch": names["batch"],
-        "toy_tokens": names["tokens"],
-        "toy_d_model": names["d_model"],
-        "toy_num_heads": names["heads"],
-        "toy_mask": "none",
-    }
+    example = {f"toy_{name}": names[name] for name in ("batch", "tokens", "d_model")}
+    example |= {"toy_block_seed": names["seed"], "toy_num_heads": names["heads"], "toy_mask": "none"}
     shape = (SHAPE.batch, SHAPE.tokens, SHAPE.tokens)
     digits = address.get("toy_flipped", "")
     is_shown = all(address.get(key, str(PARAMETERS[key].default)) == str(value) for key, value in example.items())

@@ -6,7 +6,6 @@ import numpy as np
 
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, one_of
 from headlight.lessons.words import Say
-from headlight.plots.numbers import format_distinct
 from transformer.arrays import softmax
 from transformer.config import Positions
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
@@ -79,7 +78,7 @@ def row_with_dropout(run: Run, kind: str) -> Answer:
 
     The row is the one whose largest weight is nearest to a half. names: layer, head and its first dimension, query,
     word (what the row predicts, in the encoder its own token), key and weight, those of the largest weight, sum and the
-    other answers, one, rest and nothing, and kept, the share of weights that dropout keeps.
+    other answers, one, rest and nothing, and keep, the share of weights that dropout keeps.
     """
     names = first_head(run, kind)
     weights = np.asarray(run.study.stages(kind, names["layer"]).weights[0, names["head"]], dtype=np.float64)
@@ -87,9 +86,9 @@ def row_with_dropout(run: Run, kind: str) -> Answer:
     key, weight = int(weights[row].argmax()), round(float(weights[row].max()), 2)  # as shown, to compute by hand
     if not LEAST_DROPPED < weight < 1 - LEAST_DROPPED:
         raise Undecided("no_weight_to_drop")
-    kept = 1 - DROPPED
-    sums = {"scaled": (1 - weight) / kept, "one": 1.0, "rest": 1 - weight, "nothing": 1 / kept}
-    names |= {"query": row, "word": row_tokens(run.trace, kind)[row], "weight": weight, "kept": kept}
+    keep = 1 - DROPPED
+    sums = {"scaled": (1 - weight) / keep, "one": 1.0, "rest": 1 - weight, "nothing": 1 / keep}
+    names |= {"query": row, "word": row_tokens(run.trace, kind)[row], "weight": weight, "keep": keep}
     names |= {"key": readable(keys_of(run.trace, kind))[key], **sums}
     return one_of((Option(name, values={"sum": value}) for name, value in sums.items()), "scaled", **names)
 
@@ -115,18 +114,17 @@ def typical_gradient(run: Run, seed: int) -> Answer:
 def size_without_effect(run: Run, seed: int) -> Answer:
     """Ask at which of four sizes of random vectors the division changes the largest weight least.
 
-    names: seed, size, root, without and divided, the mean largest weights in hundredths.
+    names: seed, size, root, without and divided, the mean largest weights.
     """
     random = _random(seed)
-    options = []
-    for size in (1, 8, 64, 512):
-        without, divided = (float(each[SIZES.index(size)]) for each in (random.largest, random.largest_scaled))
-        shown = dict(zip(("without", "divided"), format_distinct(100 * without, 100 * divided, digits=0), strict=True))
-        options.append(Option(str(size), value=without - divided, values={"size": size, **shown}))
-    best, second = sorted(options, key=lambda option: option.value)[:2]
-    if second.value - best.value < NEAR:
+    pairs = zip(SIZES, random.largest, random.largest_scaled, strict=True)
+    means = {size: {"without": float(one), "divided": float(other)} for size, one, other in pairs}
+    changes = {size: means[size]["without"] - means[size]["divided"] for size in (1, 8, 64, 512)}
+    best, second = sorted(changes, key=changes.__getitem__)[:2]
+    if changes[second] - changes[best] < NEAR:
         raise Undecided("two_sizes_alike")
-    return one_of(options, best.name, seed=seed, root=float(np.sqrt(best.values["size"])))
+    options = (Option(str(size), value=by, values={"size": size, **means[size]}) for size, by in changes.items())
+    return one_of(options, str(best), seed=seed, root=float(np.sqrt(best)))
 
 
 @measure
@@ -134,18 +132,15 @@ def size_without_effect(run: Run, seed: int) -> Answer:
 def quiet_head(run: Run) -> Answer:
     """Ask for a head whose rows' largest weights hardly change without the division.
 
-    names: limit, layer and head of the head of cross-attention that changes most, to begin with, and quiet_kind,
-    quiet_layer and quiet_head of the head that changes least of all, quiet, and least, how much that changes; shown,
-    the page's head, with its weight now and rise.
+    names: limit, start, the head of cross-attention that changes most, to begin with, quiet, the head that changes
+    least of all, and least, how much that changes; shown, the page's head, with its weight now and rise.
     """
     now, rises = _largest_weights(run)
     start = max((head for head in rises if head.kind == AttentionKind.CROSS), key=rises.__getitem__)
     quietest = min(rises, key=rises.__getitem__)
     if rises[quietest] >= HARDLY or rises[start] < PLAINLY:
         raise Undecided("all_heads_alike")
-    names = {"limit": _points(HARDLY), "layer": start.layer, "head": start.head, "quiet": quietest}
-    names |= {"quiet_kind": quietest.kind, "quiet_layer": quietest.layer, "quiet_head": quietest.head}
-    names |= {"least": _points(rises[quietest])}
+    names = {"limit": _points(HARDLY), "start": start, "quiet": quietest, "least": _points(rises[quietest])}
     shown = head_in(run.address)
     if shown not in rises:
         return Answer(Kind.DO, tells="no_head", names=names)

@@ -276,8 +276,7 @@ def test_a_quiet_head_is_one_with_the_smallest_rise():
         for head in range(8):
             without, divided = largest(stages, head, str(kind))
             rises[Head(kind, layer, head)] = without.mean() - divided.mean()
-    names = answer.names
-    quiet = Head(names["quiet_kind"], names["quiet_layer"], names["quiet_head"])
+    quiet = answer.names["quiet"]
     assert rises[quiet] == pytest.approx(min(rises.values()), abs=1e-4) and not answer.done
     assert again(run, "quiet_head", head=quiet.address).done
     for address in (f"{quiet.kind}.all.1", f"{quiet.kind}.1.0", f"{quiet.kind}.99.1", "x.1.1", ""):
