@@ -1,5 +1,6 @@
 """Measures of the masks: the tokens that a row may read, and the leaks from later ones without the causal mask."""
 
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -44,9 +45,9 @@ def leak_effect(run: Run) -> Answer:
     """Ask for the mean of the next tokens' probabilities when every row may read what comes later.
 
     names: layer and head of the decoder to begin with, both means, with_mask and without_mask, probabilities without
-    the mask, steps, how many, and example, the token that changes most like the mean, with its before and after.
+    the mask, steps, how many, and token, the one that changes most like the mean, with its before and after.
     """
-    before, after, steps = _probabilities(run)
+    before, after, changes = _probabilities(run)
     mean, without = float(before.mean()), float(after.mean())
     if mean - without < NEAR_CHANCES:
         raise Undecided("no_effect_of_mask")
@@ -56,8 +57,7 @@ def leak_effect(run: Run) -> Answer:
         **in_percent(without),
         names=first_head(run, "decoder")
         | {"with_mask": mean, "without_mask": without, "probabilities": tuple(map(float, after)), "steps": len(after)}
-        | {"example": TokenAt(readable(run.trace.target_tokens), steps[example], "step")}
-        | {"before": float(before[example]), "after": float(after[example])},
+        | changes[example],
     )
 
 
@@ -68,24 +68,15 @@ def lost_to_leak(run: Run) -> Answer:
     The last row does not count: it has nothing later to read. names: layer and head of the decoder to begin with, and
     token, the one that loses most, with its probability before and after, without the mask.
     """
-    before, after, steps = _probabilities(run)
-    tokens, losses = readable(run.trace.target_tokens), (before - after)[:-1]
+    before, after, changes = _probabilities(run)
+    losses = (before - after)[:-1]
     ranked = [int(at) for at in np.argsort(-losses, kind="stable")]
     behind = [at for at in ranked if losses[ranked[0]] - losses[at] >= NEAR]
     if losses[ranked[0]] < NEAR or len(behind) < 2:
         raise Undecided("no_loss")
-    options = [
-        Option(
-            str(steps[at] + 1),
-            value=float(losses[at]),
-            values={
-                "token": TokenAt(tokens, steps[at], "step"),
-                "before": float(before[at]),
-                "after": float(after[at]),
-            },
-        )
-        for at in sorted({ranked[0], behind[0], behind[len(behind) // 2], behind[-1]})
-    ]
+    chosen = sorted({ranked[0], behind[0], behind[len(behind) // 2], behind[-1]})
+    steps = {at: changes[at]["token"].position + 1 for at in chosen}
+    options = (Option(str(steps[at]), value=float(losses[at]), values=changes[at]) for at in chosen)
     return one_of(options, **first_head(run, "decoder"))
 
 
@@ -148,12 +139,8 @@ def _distinct_row(trace: Trace) -> int:
 def _plain_rows(trace: Trace, rows: range) -> list[int]:
     """Return the rows in order: first those whose token and the next one begin a word, of these the middle ones."""
     fed, following = trace.decoder_input_tokens, trace.target_tokens
-    middle = len(fed) // 2
-
-    def order(row: int) -> tuple[int, int]:
-        return sum(not token.startswith(SPACE) for token in (fed[row], following[row])), abs(row - middle)
-
-    return sorted(rows, key=order)
+    beginnings = [one.startswith(SPACE) + other.startswith(SPACE) for one, other in zip(fed, following, strict=True)]
+    return sorted(rows, key=lambda row: (-beginnings[row], abs(row - len(fed) // 2)))
 
 
 def _passes(run: Run) -> tuple[MaskedPass, MaskedPass]:
@@ -162,11 +149,16 @@ def _passes(run: Run) -> tuple[MaskedPass, MaskedPass]:
     return masked, disabled
 
 
-def _probabilities(run: Run) -> tuple[np.ndarray, np.ndarray, range]:
-    """Return the next tokens' probabilities with the causal mask and without it, and their steps, forced ones aside."""
+def _probabilities(run: Run) -> tuple[np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    """Return the next tokens' probabilities with the causal mask and without it, and names of each token with both.
+
+    Tokens of forced steps have none.
+    """
     masked, disabled = _passes(run)
     steps = masked.scored_steps[0]
     if len(steps) < 3:
         raise Undecided("too_few_steps")
     before, after = (each.target_probabilities[0, steps].astype(np.float64) for each in (masked, disabled))
-    return before, after, steps
+    pairs, tokens = zip(steps, before, after, strict=True), readable(run.trace.target_tokens)
+    names = [{"token": TokenAt(tokens, at, "step"), "before": float(b), "after": float(a)} for at, b, a in pairs]
+    return before, after, names
