@@ -90,6 +90,7 @@ def test_a_projection_is_the_row_times_the_column_and_the_bias(of):
             assert answer.value == pytest.approx(value, abs=1e-12)
             row_by_column = np.dot(answer.names["row"], answer.names["column"])
             assert row_by_column + answer.names["bias"] == pytest.approx(value, abs=1e-9)
+            assert answer.calculation.count(" × ") == 4
 
 
 def test_keys_scores_weights_and_outputs_of_the_small_example_are_those_by_hand():
@@ -208,6 +209,7 @@ def test_a_row_may_read_its_own_token_and_all_before():
         tokens, row = run.trace.decoder_input_tokens, answer.names["row"]
         open_to = model_of(run).stages["decoder", 0]["weights"].sum(axis=0)[row] > 0
         assert right_of(answer) == str(open_to.sum()) and len(answer.options) == 4
+        assert {option.name for option in answer.options if not option.feedback} == answer.right
         assert answer.names["fed"] == named(tokens)[row] and answer.names["length"] == len(tokens)
         assert answer.names["dimension"] == answer.names["head"] * D_K
 
