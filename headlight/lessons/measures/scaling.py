@@ -1,6 +1,7 @@
 """Measures of the division by the root of d_k: on random vectors, and in a head of the model."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +37,11 @@ def spread_growth(run: Run, seed: int, factor: int) -> Answer:
         raise Undecided("no_such_size", {"sizes": SIZES, "factor": factor})
     before, after = (float(random.products[SIZES.index(size)]) for size in (low, low * factor))
     candidates = {"same": 1.0, "root": float(np.sqrt(factor)), "factor": float(factor), "square": float(factor**2)}
-    names = {"seed": seed, "low": low, "high": low * factor, "factor": factor, "root": candidates["root"]}
+    names: dict[str, Any] = {"seed": seed, "low": low, "high": low * factor, "factor": factor}
     return one_of(
         (Option(name, values={"times": times, "then": before * times}) for name, times in candidates.items()),
         min(candidates, key=lambda name: abs(np.log(candidates[name] * before / after))),
-        **names | {"before": before, "after": after, "spread": after / before},
+        **names | {"root": candidates["root"], "before": before, "after": after, "spread": after / before},
     )
 
 
@@ -105,7 +106,7 @@ def typical_gradient(run: Run, seed: int) -> Answer:
     if times < LEAST_TIMES:
         raise Undecided("no_effect_on_gradients")
     root = float(np.sqrt(size))
-    names = {"seed": seed, "d_k": size, "root": root, "times": times, "through": times * root}
+    names: dict[str, Any] = {"seed": seed, "d_k": size, "root": root, "times": times, "through": times * root}
     names |= {"undivided": float(random.largest[-1]), "divided": float(random.largest_scaled[-1])}
     return one_of(map(Option, ("chain", "same", "grown")), "grown", **names)
 
