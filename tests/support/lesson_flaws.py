@@ -33,10 +33,18 @@ def flaws_of(view: StepView) -> Iterator[str]:
         yield "the largest share is called most"
     if answer.kind == Kind.ONE and not all(option.feedback for option in wrong):
         yield "a wrong option has no feedback"
+    if answer.kind == Kind.ONE and len(answer.options) < 3:
+        yield "a choice has two options"
+    if re.search(r"between \S+ and \S+\.$", hint := view.narrowed()):
+        low, high = (float(each.rstrip(".").replace("−", "-").replace(",", "")) for each in hint.split()[3::2])
+        if answer.is_right((low + high) / 2):
+            yield "the middle of a range is right"
     if any(re.match(r"(\d+ to|more than) \d+$", option.label) for option in answer.options):
         yield "an answer has a limit"
     if measure == "after_forcing" and "new" in answer.right:
         now = forced(names["prefix"].rpartition(".")[2])
+        if names["word"] in now.target_tokens[step + 1 :]:
+            yield "a word that comes back counts as no new one"
         old, new = (set(only_words(each.target_text).split()) for each in (trace, now))
         if not new - old - {only_words(names["second"])}:
             yield "swapped words count as new"
