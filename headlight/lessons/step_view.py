@@ -135,7 +135,7 @@ class StepView:
         return [*of_file, *([narrowed] if narrowed else []), in_words(self.answer.calculation)][:MOST_HINTS]
 
     def narrowed(self) -> str:
-        """Return a hint that excludes an option, or a range whose middle is wrong; "" where that tells all or nothing."""
+        """Return a hint that excludes an option, or a range whose middle is wrong; "" where it tells all or nothing."""
         answer = self.answer
         assert answer is not None
         if answer.kind == Kind.NUMBER:

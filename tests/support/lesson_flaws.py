@@ -41,12 +41,12 @@ def flaws_of(view: StepView) -> Iterator[str]:
             yield "the middle of a range is right"
     if any(re.match(r"(\d+ to|more than) \d+$", option.label) for option in answer.options):
         yield "an answer has a limit"
-    if measure == "after_forcing" and "new" in answer.right:
+    if measure == "after_forcing":
         now = forced(names["prefix"].rpartition(".")[2])
-        if names["word"] in now.target_tokens[step + 1 :]:
+        if "new" not in answer.right and names["word"] in now.target_tokens[step + 1 :]:
             yield "a word that comes back counts as no new one"
         old, new = (set(only_words(each.target_text).split()) for each in (trace, now))
-        if not new - old - {only_words(names["second"])}:
+        if "new" in answer.right and not new - old - {only_words(names["second"])}:
             yield "swapped words count as new"
     if measure == "decides_choice":
         rival = trace.candidate_ids[step][list(trace.candidate_tokens[step]).index(names["other"])]

@@ -134,8 +134,8 @@ def second_candidate(run: Run) -> Answer:
 def after_forcing(run: Run) -> Answer:
     """Ask what becomes of the words that followed when the second candidate is forced.
 
-    Not asked where a word comes back, such as the one that was replaced: it is new there, and it is not. Nor is another
-    form of a word that went a new one.
+    Not asked where only words come back, such as the one that was replaced: they are new there, and they are not. Nor
+    is another form of a word that went a new one.
 
     names: those of `_Choice`.
     """
@@ -148,9 +148,10 @@ def after_forcing(run: Run) -> Answer:
     if not before or (before != now and before == now[-len(before) :]):
         raise Undecided("No word follows here that could be another one, or all stay and others come before them.")
     old, rest, new = (Counter(map(str.lower, one)) for one in ([word, *before], before, now))
-    gone, new = old - new, new - rest
-    if new.keys() & old.keys():
-        raise Undecided("A word that stood here before comes again: it is new in its place, and it is not.")
+    gone, come = old - new, (new - rest).keys()
+    new = come - old.keys()
+    if come and not new:
+        raise Undecided("Only a word that stood here before comes again: it is new in its place, and it is not.")
     if new and all(any(is_a_form(one, other) for other in gone) for one in new):
         raise Undecided("Only the forms of words change here.")
     labels = {

@@ -74,8 +74,8 @@ def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
     )
     return Answer(
         Kind.ONE,
-        f"The {side}'s {part_name(best)} adds {signed(sums[best], 2)} to the lead of {signed(parts.score, 2)}, more than "
-        "any other part.",
+        f"The {side}'s {part_name(best)} adds {signed(sums[best], 2)} to the lead of {signed(parts.score, 2)}, more "
+        "than any other part.",
         f"By part: {'; '.join(f'{part_name(part)}: {signed(sums[part], 2)}' for part in ranked)}; all others together: "
         f"{signed(rest, 2)}. That makes {signed(parts.score, 2)}.",
         options,
