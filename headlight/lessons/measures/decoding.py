@@ -310,7 +310,7 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
 
 
 def _open_choice(run: Run) -> _Choice:
-    """Return the step whose second candidate is most probable, and plainly before the third: whole words all three.
+    """Return the step whose second candidate is most probable, and plainly before the third: whole words, as a fourth is.
 
     Raises Undecided.
 
@@ -334,7 +334,7 @@ def _open_choice(run: Run) -> _Choice:
             choices.append((not written & rival, step != hardest, second, step, apart[0]))
     for *_, step, at_second in sorted(choices, reverse=True):
         others = (at for at in _looking_apart(trace, step)[1:] if _forced_word(run, trace, step, at))
-        if _forced_word(run, trace, step, at_second) and next(others, None):
+        if _forced_word(run, trace, step, at_second) and next(others, None) and next(others, None):
             return _Choice(trace, step, at_second)
     raise Undecided("At no step of this translation is one word plainly the second.")
 

@@ -159,7 +159,7 @@ def loss_or_head(run: Run, kind: str) -> Answer:
         "loss": f"It goes from {losses[0]:.2f} to {losses[-1]:.2f} in the training, past half at "
         f"{replayed.update(at_loss)}.",
         "head": f"Its rows' largest weight goes from {begin} to {end}, past half at {replayed.update(half)}.",
-        "words": f"The first snapshot that has them is {replayed.update(at['words'])}.",
+        "words": f"The first snapshot that writes it is {replayed.update(at['words'])}.",
     }
     labels = {"loss": "half of the fall of the loss", "head": "half of the sharpening of this head"}
     labels["words"] = f"“{replayed.trajectory.target_text}”, word for word"
