@@ -310,7 +310,7 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
 
 
 def _open_choice(run: Run) -> _Choice:
-    """Return the step whose second candidate is most probable, and plainly before the third: whole words, as a fourth is.
+    """Return the step whose second candidate is most probable, and plainly before the third: whole words, as a fourth.
 
     Raises Undecided.
 
