@@ -43,7 +43,8 @@ def flaws_of(view: StepView) -> Iterator[str]:
         yield "an answer has a limit"
     if measure == "after_forcing":
         now = forced(names["prefix"].rpartition(".")[2])
-        if "new" not in answer.right and names["word"] in now.target_tokens[step + 1 :]:
+        old, new = (each.target_tokens[step + 1 :].count(names["word"]) for each in (trace, now))
+        if "new" not in answer.right and new > old:
             yield "a word that comes back counts as no new one"
         old, new = (set(only_words(each.target_text).split()) for each in (trace, now))
         if "new" in answer.right and not new - old - {only_words(names["second"])}:
@@ -57,7 +58,7 @@ def flaws_of(view: StepView) -> Iterator[str]:
         yield "a piece of a word is an option"
     if measure == "best_key":
         meanings = {f"▁{each}" for each in meanings_of(names["word"].lstrip("▁"), language_of(view.run))}
-        if meanings & set(trace.source_tokens) and names["read"] not in meanings:
+        if meanings & set(trace.source_tokens) and names["read"].lower() not in meanings:
             yield "a hint misleads"
     if measure == "read_when_fed" and trace.source_tokens.count(names["read"]) > 1 and "(position" not in answer.truth:
         yield "a token that stands twice has no number"
