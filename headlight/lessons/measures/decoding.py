@@ -147,8 +147,8 @@ def after_forcing(run: Run) -> Answer:
     (word, *before), (_, *now) = ([*filter(is_word, words_of(each.target_tokens[step:]))] for each in (trace, forced))
     if not before or (before != now and before == now[-len(before) :]):
         raise Undecided("No word follows here that could be another one, or all stay and others come before them.")
-    old, rest, new = (Counter(map(str.lower, one)) for one in ([word, *before], before, now))
-    gone, come = old - new, (new - rest).keys()
+    old, rest, after = (Counter(map(str.lower, one)) for one in ([word, *before], before, now))
+    gone, come = old - after, (after - rest).keys()
     new = come - old.keys()
     if come and not new:
         raise Undecided("Only a word that stood here before comes again: it is new in its place, and it is not.")
