@@ -40,7 +40,7 @@ MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 NAME = re.compile(r"\{([a-z_]+)\}")
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
-_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int}
+_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int, "closing": str}
 _STEP = (
     dict.fromkeys(("page", "say", "ask", "note", "sample", "show_page", "look"), str)
     | dict.fromkeys(("at", "answer", "show"), dict)
@@ -86,7 +86,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson by the `name` of its file. number: its rank in the list."""
+    """A lesson by the `name` of its file. number: its rank in the list; closing: the text at its end, else the goal."""
 
     name: str
     title: str
@@ -95,6 +95,7 @@ class Lesson:
     steps: tuple[Step, ...]
     sentences: tuple[str, ...] = ()
     number: int = 99
+    closing: str = ""
 
     @property
     def questions(self) -> list[int]:

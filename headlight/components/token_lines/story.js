@@ -2,7 +2,7 @@
 //
 // Facts: of a trace (engine/headlight.js) its tokens, text, probabilities and ranks, and besides
 // { hidden, unhiddenTokens, smoothing }: the numbers, from 0, of the hidden source words, the output tokens without any
-// hidden word, and the share of label smoothing, 0 without. In the app the maps of all heads are missing: `shownCross`
+// hidden word, and the share of label smoothing, 0 without; in the app `sourceLanguage`, too. In the app the maps of all heads are missing: `shownCross`
 // is the map of the chosen one, { shape: [queries, keys], weights }, and `headCounts` has the numbers of layers and
 // heads.
 
@@ -79,13 +79,13 @@ function rowsOf(map, keys) {
 }
 
 // The hidden words and what became of the translation, as the sentence of words.js takes them.
-function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens }) {
+function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens, sourceLanguage = "" }) {
   const words = wordsOf(sourceTokens), old = wordsOf(unhiddenTokens), now = wordsOf(targetTokens);
   const changes = changesBetween(old, now).map(([from, to, start, stop]) => {
     return { lost: old.slice(from, to), gained: now.slice(start, stop) };
   });
   return {
-    hidden: hidden.map((number) => words[number]), words: words.length,
+    hidden: hidden.map((number) => words[number]), words: words.length, language: sourceLanguage,
     outcome: { changes, words: old.length, isEmpty: !targetText.trim() },
   };
 }
