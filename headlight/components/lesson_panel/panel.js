@@ -109,9 +109,10 @@ class LessonPanel extends Component {
 
   draw(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown, ended = data.step > data.of;
+    const heading = [data.ask, data.note, data.say].find((text) => text?.length);
     this.dock();
     this.write({
-      ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain([data.ask, data.note, data.say].find((text) => text?.length))}`, ".title": data.title,
+      ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain(heading)}`, ".title": data.title,
       ".place": ended ? "" : `${data.step} of ${data.of}`, ".next": data.last ? "Finish" : "Next →",
       ".back_to": data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it",
       ".scale": data.scale ?? "", ".onward": `Next lesson: ${data.next_lesson}`, ".undecided": data.undecided ?? "",
@@ -158,7 +159,7 @@ class LessonPanel extends Component {
     const check = button("Check", () => this.answer([...this.chosen]), "check");
     if (several && !over) buttons.push(Object.assign(check, { disabled: !this.chosen.size }));
     if (data.kind === "do" && !over) buttons.push(button("Check my work", () => this.answer(true), "check"));
-    for (const step of data.open ?? []) buttons.push(button(`Go to step ${step}`, () => this.go(step)));
+    buttons.push(...(data.open ?? []).map((step) => button(`Go to step ${step}`, () => this.go(step))));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
     if (focused >= 0) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });

@@ -2,9 +2,9 @@
 //
 // Facts: of a trace (engine/headlight.js) its tokens, text, probabilities and ranks, and besides
 // { hidden, unhiddenTokens, smoothing }: the numbers, from 0, of the hidden source words, the output tokens without any
-// hidden word, and the share of label smoothing, 0 without; in the app `sourceLanguage`, too. In the app the maps of all heads are missing: `shownCross`
+// hidden word, and the share of label smoothing, 0 without. In the app the maps of all heads are missing: `shownCross`
 // is the map of the chosen one, { shape: [queries, keys], weights }, and `headCounts` has the numbers of layers and
-// heads.
+// heads, `sourceLanguage` its name.
 
 import { changesBetween } from "../lib/diff.js";
 import { averageMap } from "../lib/maps.js";

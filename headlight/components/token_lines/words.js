@@ -67,7 +67,8 @@ export function sourceWords(data, column) {
 // resting: a token that rests on a mark or an end, { token, key }, or null; doubts: of story.js.
 export function invitation({ heads, resting, doubts }) {
   const one = heads ? ` The model has ${heads} heads, parts that look in their own way: this is one.` : "";
-  const rests = resting ? ` ${quoted(resting.token)} looks mostly at ${quoted(resting.key)}, as punctuation often does.` : "";
+  const rests = resting
+    ? ` ${quoted(resting.token)} looks mostly at ${quoted(resting.key)}, as punctuation often does.` : "";
   const other = doubts.some(Boolean) ? "; under 50 %, another choice stands below" : "";
   return (
     "The thicker a line, the more the model looked at that word to write the other one. That looking is called " +
