@@ -7,7 +7,9 @@ import { drawing } from "../../headlight/components/token_lines/drawing.js";
 import { curve, linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
 import { listenToRow } from "../../headlight/components/token_lines/rows.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
-import { belowName, hiddenText, sourceWords, spokenName, surenessText } from "../../headlight/components/token_lines/words.js";
+import {
+  belowName, hiddenText, sourceWords, spokenName, surenessText,
+} from "../../headlight/components/token_lines/words.js";
 
 // Two words of source, "The dog" and a mark; one layer of two heads.
 const FACTS = {
