@@ -34,9 +34,14 @@ def convention(name: str) -> Any:
     return LANGUAGES[language()][name]
 
 
-def texts_of(path: Path) -> Mapping[str, Any]:
-    """Return the texts of a file in the language of the interface, in English where it lacks one."""
-    return _read(path, language())
+def texts_of(path: Path, in_language: str = "") -> Mapping[str, Any]:
+    """Return the texts of a file in a language, that of the interface unless given, in English where it lacks one."""
+    return _read(path, in_language or language())
+
+
+def first_known(*choices: str) -> str:
+    """Return the first language that we have: of choices such as "fr" or "de-AT,en;q=0.5", else English."""
+    return next((each[:2].lower() for each in choices if each[:2].lower() in LANGUAGES), ENGLISH)
 
 
 def read_texts(path: Path) -> Mapping[str, Any]:

@@ -131,19 +131,20 @@ class StepView:
         return [*of_file, *([narrowed] if narrowed else []), in_words(self.answer.calculation)][:MOST_HINTS]
 
     def narrowed(self) -> str:
-        """Return a hint that excludes an option, or a range; "" where that would be the answer."""
+        """Return a hint that excludes an option, or a range whose middle is wrong; "" where it tells all or nothing."""
         answer = self.answer
         assert answer is not None
         if answer.kind == Kind.NUMBER:
             least, most = answer.bounds or (-math.inf, math.inf)
-            size = abs(answer.value)
-            low, high = answer.value - max(0.3 * size, answer.margin), answer.value + max(0.4 * size, 2 * answer.margin)
-            low, high = max(low, least), min(high, most)
-            if answer.tolerance is not None and float(answer.value).is_integer():  # a count
-                low, high = math.floor(low), math.ceil(high)
-            low, high = (float(f"{each:.2g}") for each in (low, high))
-            words = f"It lies between {number_words(low)} and {number_words(high)}."
-            return "" if (low, high) == answer.bounds else words
+            near = max(0.2 * abs(answer.value), 1.2 * answer.margin)
+            for below, above in ((near, 3 * near), (3 * near, near))[:: (-1) ** crc32(self.key.encode())]:
+                low, high = max(answer.value - below, least), min(answer.value + above, most)
+                if answer.tolerance is not None and float(answer.value).is_integer():  # a count
+                    low, high = math.floor(low), math.ceil(high)
+                low, high = (float(f"{each:.2g}") for each in (low, high))
+                if not answer.is_right((low + high) / 2) and (low, high) != answer.bounds:
+                    return f"It lies between {number_words(low)} and {number_words(high)}."
+            return ""
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
             return ""

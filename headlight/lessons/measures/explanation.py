@@ -94,7 +94,7 @@ def missed_most(run: Run) -> Answer:
         Kind.ONE,
         f"Without {quoted_at(source, missed)} log P of {quoted(word)} {moved(lost[missed])}, without "
         f"{quoted_at(source, heavy)} it {moved(lost[heavy])}, though that one has most weight.",
-        "Left out, each costs the word so much log P: "
+        f"Left out, each costs {quoted(word)} so much log P: "
         + ", ".join(f"{option.label} {signed(option.value or 0.0, 2)}" for option in options)
         + ".",
         options,

@@ -37,6 +37,7 @@ from headlight.classroom import (
     read_code,
 )
 from headlight.components.show import class_desk
+from headlight.language import language
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
@@ -235,7 +236,7 @@ def _payload(code: str, screen: Screen) -> dict:
         "link": door.link,
         "others": list(door.others),
         "problem": door.problem,
-        "qr": list(qr_rows(door.link)),
+        "qr": list(qr_rows(f"{door.link}?ui={language()}" if door.link else "")),
     }
 
 
