@@ -116,7 +116,7 @@ def _offer_languages() -> None:
     """Offer the languages of the interface."""
     names = {code: str(each["name"]) for code, each in LANGUAGES.items()}
     st.menu_button(
-        language().upper(), list(names), key="ui_menu", format_func=names.get, type="tertiary", on_click=_take_language
+        language().upper(), list(names), key="ui_menu", format_func=names.__getitem__, type="tertiary", on_click=_take_language
     )
 
 
