@@ -120,7 +120,6 @@ def first_right(run: Run) -> Answer:
     snapshots = sorted({first, *(_nearest(steps, factor * steps[first]) for factor in FACTORS)})
     if len(snapshots) < 2:
         raise Undecided("too_few_snapshots_to_choose")
-
     options = [
         Option(
             str(steps[at]),
@@ -177,7 +176,7 @@ def path_through_map(run: Run) -> Answer:
     """Ask parallel to which diagonal the path through a head's map lies, of the live training that the address names.
 
     Without one of a task with a path it is the shipped training that learned to reverse. names: task, update, rows,
-    on_line (how many lie on one line, for an option parallel to its own), the templates line and reading.
+    on_line (how many of them), the templates line and reading; of an option: line and value (the rows on it).
     """
     view = _job(run)
     if view and view.replay and view.settings.task != Task.SORT:
@@ -193,13 +192,10 @@ def path_through_map(run: Run) -> Answer:
     outcome = longest if counts[longest] > len(rows) / 2 else "none"
     if outcome != "none" and abs(counts["main"] - counts["other"]) < len(rows) / 4:
         raise Undecided("no_plain_path")
-    lines = {name: {"line": Say(name), "on_line": count} for name, count in counts.items()}
+    lines = [Option(name, value=float(count), values={"line": Say(name)}) for name, count in counts.items()]
+    names = {"task": task, "update": int(replay.steps[-1]), "rows": len(rows), "on_line": counts[longest]}
     reading = Say("backwards" if task == Task.REVERSE else "forwards")
-    return one_of(
-        [*(Option(name, value=float(counts[name]), values=lines[name]) for name in lines), Option("none")],
-        outcome,
-        **lines[longest] | {"task": task, "update": int(replay.steps[-1]), "rows": len(rows), "reading": reading},
-    )
+    return one_of([*lines, Option("none")], outcome, reading=reading, line=Say(longest), **names)
 
 
 @measure
@@ -210,16 +206,13 @@ def learned_live(run: Run) -> Answer:
     At the goal: count (of updates) and right (percent), else state.
     """
     view = _job(run)
-    status = view.status if view else None
-    done = bool(status and status.end == "goal")
-    return Answer(
-        Kind.DO,
-        tells="truth" if done else "going_on" if view else "not_begun",
-        done=done,
-        names={"goal": (view.settings if view else ToySettings()).goal}
-        | ({"state": state_text(view)} if view else {})
-        | ({"count": status.update, "right": 100 * status.exact_match} if status else {}),
-    )
+    names: dict[str, Any] = {"goal": (view.settings if view else ToySettings()).goal}
+    if view is None:
+        return Answer(Kind.DO, tells="not_begun", names=names)
+    if view.status is None or view.status.end != "goal":
+        return Answer(Kind.DO, tells="going_on", names=names | {"state": state_text(view)})
+    names |= {"count": view.status.update, "right": 100 * view.status.exact_match}
+    return Answer(Kind.DO, done=True, names=names)
 
 
 def _replayed(run: Run) -> _Replayed:

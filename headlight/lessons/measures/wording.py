@@ -157,4 +157,4 @@ def word_steps(trace: Trace) -> list[int]:
 def require_greedy(run: Run) -> None:
     """Raise Undecided unless the translation is what greedy decoding finds."""
     if not run.trace.is_greedy.all():
-        raise Undecided("This is asked of greedy decoding: choose it in the bar.")
+        raise Undecided("greedy_only")
