@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -124,7 +125,6 @@ def without_word(run: Run) -> Answer:
         raise Undecided("no_telling_word")
     changed = [each for each in changed if not lost[number] or lost[number] in only_words(left[each]).split()]
     others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
-    hidden = TokenAt(words, number, "word")
     without = {left[number]: Say("truth"), text: Say("all_words")}
     for each in others:
         if only_words(left[each]) not in map(only_words, without):
@@ -134,8 +134,8 @@ def without_word(run: Run) -> Answer:
         raise Undecided("too_long_to_choose")
     looks = zip(texts, told_apart(texts, language_of(run)), strict=True)
     options = (Option(str(at), values={"look": look, "why": without[each]}) for at, (each, look) in enumerate(looks))
-    names = {"word": words[number], "key": number, "hidden": hidden, "translation": text, "left": left[number]}
-    return one_of(options, "0", **names)
+    names: dict[str, Any] = {"word": words[number], "key": number, "translation": text, "left": left[number]}
+    return one_of(options, "0", hidden=TokenAt(words, number, "word"), **names)
 
 
 def _lost_word(word: str, full: str, left: str, language: str) -> str | None:

@@ -193,9 +193,9 @@ def path_through_map(run: Run) -> Answer:
     if outcome != "none" and abs(counts["main"] - counts["other"]) < len(rows) / 4:
         raise Undecided("no_plain_path")
     lines = [Option(name, value=float(count), values={"line": Say(name)}) for name, count in counts.items()]
-    names = {"task": task, "update": int(replay.steps[-1]), "rows": len(rows), "on_line": counts[longest]}
-    reading = Say("backwards" if task == Task.REVERSE else "forwards")
-    return one_of([*lines, Option("none")], outcome, reading=reading, line=Say(longest), **names)
+    names: dict[str, Any] = {"task": task, "reading": Say("backwards" if task == Task.REVERSE else "forwards")}
+    names |= {"update": int(replay.steps[-1]), "rows": len(rows), "on_line": counts[longest]}
+    return one_of([*lines, Option("none")], outcome, line=Say(longest), **names)
 
 
 @measure
