@@ -14,7 +14,6 @@ from headlight.app.finding import TokenAt
 from headlight.lessons.answer import Option, Run, Undecided
 from headlight.lessons.glosses import glosses
 from headlight.lessons.words import Say
-from headlight.plots.names import one_head_name
 from headlight.plots.numbers import LEAST_SHOWN
 from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, quoted_at, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
@@ -49,7 +48,7 @@ def token_options(
 
 def head_names(layer: int, head: int) -> dict[str, Any]:
     """Return the names of a head: layer, head and head_name."""
-    return {"layer": layer, "head": head, "head_name": one_head_name(layer, head)}
+    return {"layer": layer, "head": head, "head_name": Say("head_name", {"layer": layer, "head": head})}
 
 
 def first_head(run: Run, kind: str) -> dict[str, Any]:
