@@ -129,6 +129,10 @@ class Templates:
         template = self.headlines[name] if name in self.headlines else self.texts[name]
         return Finding(template=template, name=name, numbers=numbers)
 
+    def text(self, name: str, /, **numbers: Any) -> str:
+        """Return a filled template that stands alone: a caption, a label, an alt text."""
+        return self(name, **numbers).headline
+
 
 @cache
 def _read_texts(path: Path) -> dict[str, dict[str, dict[str, str]]]:
