@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from support.source_files import ROOT, tree
 
 LIMITS = {}

@@ -5,7 +5,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -61,7 +60,7 @@ def show() -> TranslationRequest:
         text = _sentence()
         model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
         with model:
-            chosen = choices.from_list("Checkpoint", _labels(names), "checkpoint", None, 158, "collapsed", _OTHER_MODEL)
+            chosen = choices.from_list(_labels(names), "checkpoint", None, 158, "collapsed", _OTHER_MODEL)
         checkpoint = results.checkpoint(chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap=None, width="content", key="icons"):
             strategy = _show_icons(checkpoint)
@@ -132,7 +131,7 @@ def _sentence() -> str:
     text = text if text.strip() else default_of("text")
     bound = state.widget("text", text, lambda typed: forgetting(typed) if (typed or "").strip() else {})
     placeholder = "Type a sentence and press Enter"
-    st.text_input("Sentence to translate", placeholder=placeholder, label_visibility="collapsed", **bound)
+    st.text_input(PARAMETERS["text"].label, placeholder=placeholder, label_visibility="collapsed", **bound)
     return text
 
 
@@ -162,11 +161,9 @@ def _languages(translator: Translator) -> tuple[str, str]:
     tokenizer, written, read = translator.tokenizer, "", ""
     source, target = tokenizer.default_languages
     if offered := tokenizer.source_languages:
-        read = choices.from_list("Source language", offered, "source", source or None, 110, "collapsed", _OTHER_MODEL)
+        read = choices.from_list(offered, "source", source or None, 110, "collapsed", _OTHER_MODEL)
     if offered := tokenizer.languages:
-        written = choices.from_list(
-            "Target language", offered, "target", target or None, 110, "collapsed", _OTHER_MODEL
-        )
+        written = choices.from_list(offered, "target", target or None, 110, "collapsed", _OTHER_MODEL)
     return written, read
 
 
@@ -177,7 +174,7 @@ def _task(translator: Translator) -> str:
         return ""
     start = usual_task(translator.checkpoint) or _NO_TASK
     offered = (_NO_TASK, *prefixes)
-    chosen = choices.from_list("Task", offered, "instruction", start, 240, "collapsed", _FORGOTTEN)
+    chosen = choices.from_list(offered, "instruction", start, 240, "collapsed", _FORGOTTEN)
     return "" if chosen == _NO_TASK else chosen
 
 
@@ -198,30 +195,13 @@ def _options(checkpoint: CheckpointFiles) -> Strategy:
 
 
 def _decoding() -> Strategy:
-    kind = choices.one_of(
-        "Decoding",
-        DECODING,
-        "decoding",
-        "Greedy takes the most probable token at each step; beam search keeps several translations under way; "
-        "sampling draws at random, in proportion to the probabilities.",
-    )
+    kind = choices.one_of(DECODING, "decoding")
     if kind == "beam":
-        shorter = "0 ranks by probability alone, which prefers short translations; the paper used 0.6."
-        size = choices.slider("Beam size", *_limits("beam"), "beam")
-        return Beam(size, choices.slider("Length penalty alpha", *_limits("alpha"), "alpha", 0.1, explanation=shorter))
+        return Beam(choices.slider("beam"), choices.slider("alpha", step=0.1))
     if kind == "sampling":
-        sharper = "Below 1 the probable tokens become more probable; above 1, less."
-        temperature = choices.slider("Temperature", *_limits("temperature"), "temperature", 0.1, explanation=sharper)
-        top_k = choices.slider("Top-k", *_limits("topk"), "topk", explanation="Draw among the k most probable; 0: all.")
-        seed = choices.whole_number("Seed", *_limits("seed"), "seed", "1 to 9999. Another seed, another draw.")
-        return Sampling(temperature=temperature, top_k=top_k, seed=seed)
+        temperature, top_k = choices.slider("temperature", step=0.1), choices.slider("topk")
+        return Sampling(temperature=temperature, top_k=top_k, seed=choices.whole_number("seed"))
     return Greedy()
-
-
-def _limits(name: str) -> tuple[Any, Any]:
-    """Return the least and the largest value of a number in the address."""
-    least, most = PARAMETERS[name].limits or (None, None)
-    return least, most
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:

@@ -110,7 +110,7 @@ def show_class_view(request: TranslationRequest) -> None:
 
 def _choose_lesson() -> Lesson:
     titles = {lesson.title: lesson for lesson in lessons()[0]}
-    return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
+    return titles[from_list(list(titles), "lesson_told", width=420)]
 
 
 def _warn_of_door() -> None:

@@ -1,18 +1,22 @@
 """Names of heads, kinds of attention and norms, in figures and sentences."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from transformer.config import ModelConfig, NormType
-from transformer.interpret.score_parts import StreamPart
-from transformer.interpret.trace import RowLabel
 from transformer.model.heads import Head
 
 from .numbers import pluralize
+
+if TYPE_CHECKING:  # it reads PyTorch, which texts do without
+    from transformer.interpret.score_parts import StreamPart
 
 KIND_NAMES = {
     "encoder": "Encoder self-attention",
     "decoder": "Masked decoder self-attention",
     "cross": "Cross-attention",
 }
-ROW_LABELS = {"output token": RowLabel.PREDICTED, "both tokens": RowLabel.BOTH, "input token": RowLabel.FED}
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
 
 

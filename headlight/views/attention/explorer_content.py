@@ -8,9 +8,9 @@ import numpy as np
 
 from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
 from headlight.app.finding import Templates
-from headlight.app.selection import Selection
+from headlight.app.selection import ROW_LABELS, Selection
 from headlight.components.standalone import Words, standalone
-from headlight.plots.names import KIND_NAMES, ROW_LABELS
+from headlight.plots.names import KIND_NAMES
 from transformer.arrays import require_index
 from transformer.corpus import HeadRoles, plainest_head
 from transformer.interpret.content import MOST_WITHOUT_CONTENT

@@ -32,9 +32,8 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     logits = results.study(request).stream().logits[step]
     name, most = translator.tokenizer.piece_text, PRESENTED if is_presented() else SHOWN
     with st.container(horizontal=True, gap="medium"):
-        temperature = slider(TEMPLATES.text("temperature"), 0.1, 3.0, "draw_temperature", 0.1)
-        top_k = slider(TEMPLATES.text("top_k"), 0, 50, "draw_topk")
-        top_p = slider(TEMPLATES.text("top_p"), 0.05, 1.0, "draw_topp", 0.05)
+        temperature, top_k = slider("draw_temperature", step=0.1), slider("draw_topk")
+        top_p = slider("draw_topp", step=0.05)
     cut = truncate(logits, temperature, top_k, top_p, translator.model.config.never_chosen)
     see = describe_cut(cut, name, temperature)
     st.markdown(TEMPLATES.text("legend"))

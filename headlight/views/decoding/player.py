@@ -86,5 +86,5 @@ def _choose_hypothesis(request: TranslationRequest) -> int:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="stretch"):
             show_translation(replace(request, rank=rank))
-        one_of(TEMPLATES.text("hypothesis"), _ranks(request), "hypothesis")
+        one_of(_ranks(request), "hypothesis")
     return rank

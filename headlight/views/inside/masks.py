@@ -55,7 +55,7 @@ def show(request: TranslationRequest) -> None:
     main = st.container()
     fold = st.expander(TEMPLATES.texts["label_batch"], key="batch", on_change="rerun")
     with fold:
-        second = replace(request, text=line(TEMPLATES.texts["label_second"], "second"))
+        second = replace(request, text=line("second"))
         batch = _batch(request, second) if fold.open else None
         if batch:
             _show_batch(batch, second)

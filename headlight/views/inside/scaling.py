@@ -29,8 +29,7 @@ def show(request: TranslationRequest) -> None:
     st.caption(TEMPLATES.texts["same_divided" if stages.is_divided else "same_undivided"])
     show_finding(see)
     st.subheader("Random vectors")
-    seed = whole_number("Seed", 1, 99, "random_seed", "Of the random vectors, 1 to 99")
-    spread = measure_random_products(seed)
+    spread = measure_random_products(whole_number("random_seed"))
     see = describe_random(spread)
     show_panels(
         "over d_k, with the division and without",

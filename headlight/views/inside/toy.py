@@ -53,25 +53,25 @@ def _choose() -> tuple[ToyNumbers, int, int]:
     """Show the choices; return the numbers, and sentence and head, counted from 0."""
     with st.popover("Shape and seed", icon=":material/tune:"):
         shape, mask = _sizes()
-        seed = slider("Seed", 1, 20, "toy_block_seed")
+        seed = slider("toy_block_seed")
     with st.container(horizontal=True, gap="medium"):
-        sentence = one_of("Sentence", numbers_to(shape.batch), "toy_row")
-        head = one_of("Head", numbers_to(shape.num_heads), "toy_head")
+        sentence = one_of(numbers_to(shape.batch), "toy_row")
+        head = one_of(numbers_to(shape.num_heads), "toy_head")
     owner, row = f"{shape} {seed}", int(sentence) - 1
     numbers = _with_edits(toy_numbers(shape, seed, mask), owner)
     numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
-    numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), row)
+    numbers = _edit(numbers, owner, one_of(TABLES, "toy_table"), row)
     st.caption(TEMPLATES.texts["caption"])
     return numbers, row, int(head) - 1
 
 
 def _sizes() -> tuple[ToyShape, str]:
-    batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
-    tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
-    d_model = int(one_of("d_model", ("4", "8", "12", "16"), "toy_d_model"))
-    heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
-    mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
-    norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
+    batch = int(one_of(("1", "2", "3"), "toy_batch"))
+    tokens = int(one_of(("2", "3", "4", "5", "6"), "toy_tokens"))
+    d_model = int(one_of(("4", "8", "12", "16"), "toy_d_model"))
+    heads = int(one_of(("1", "2", "4"), "toy_num_heads"))
+    mask = one_of([mask.value for mask in ToyMask], "toy_mask")
+    norm = one_of(("post", "pre"), "toy_block_norm")
     return ToyShape(batch, tokens, d_model, heads, Norm(norm)), mask
 
 

@@ -31,8 +31,8 @@ def show(request: TranslationRequest) -> None:
     biases = {stack: relative_bias(model, stack) for stack in Stack}
     with st.container(horizontal=True, gap="medium"):
         side = Stack(choose_side())
-        head = one_number("Head", model.config.num_heads, "bias_head") - 1
-        reach = one_of("Distances", REACHES, "bias_reach")
+        head = one_number(model.config.num_heads, "bias_head") - 1
+        reach = one_of(REACHES, "bias_reach")
     see = describe_head(biases[side], side, head)
     for column, (stack, bias) in zip(st.columns(2, gap="medium"), biases.items(), strict=True):
         with column:

@@ -48,11 +48,11 @@ def _show_waves(encoding: Encoding) -> None:
     last, last_pair = encoding.length - 1, encoding.d_model // 2 - 1
     columns = st.container(key="sliders_of_waves").columns(3, gap="medium")
     with columns[0]:
-        pair = slider("Pair of dimensions i", 0, last_pair, "pair", start=min(_USUAL_PAIR, last_pair))
+        pair = slider("pair", (0, last_pair), start=min(_USUAL_PAIR, last_pair))
     with columns[1]:
-        position = slider("Position p", 0, min(_SHOWN - 1, last - 1), "position", start=min(5, last - 1))
+        position = slider("position", (0, min(_SHOWN - 1, last - 1)), start=min(5, last - 1))
     with columns[2]:
-        offset = slider("Offset k", 1, min(_SHOWN, last), "offset", start=min(3, last))
+        offset = slider("offset", (1, min(_SHOWN, last)), start=min(3, last))
     offset = min(offset, last - position)
     shown = encoding.first(max(_SHOWN, position + offset + 1))
     see = describe_waves(shown, pair, offset)

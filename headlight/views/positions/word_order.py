@@ -31,7 +31,7 @@ def show(request: TranslationRequest) -> None:
     with columns[0], st.container(key="first_order"):
         st.markdown(f"The sentence  \n**{one_line(request.text)}**")
     with columns[1]:
-        text = line("The same words in another order", "reordered", start=exchanged(request.text))
+        text = line("reordered", exchanged(request.text))
     requests = (request, replace(request, text=text))
     language = loaded.checkpoint.data.get("target_language", "Translation")
     for column, each in zip(columns, requests, strict=True):

@@ -30,7 +30,7 @@ def show(request: TranslationRequest) -> None:
             token: f"{shown_token(token)}   {format_probability(probability)}"
             for token, (_, probability) in others.items()
         }
-        other = from_list("Rather than", shown, "against", width=260)
+        other = from_list(shown, "against", width=260)
     against, probability = others[other]
     if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
         st.warning(too_many, icon=":material/content_cut:")

@@ -31,7 +31,7 @@ def show(request: TranslationRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack, token, tokens = choose_token(trace)
         layers = config.num_encoder_layers if stack == "encoder" else config.num_decoder_layers
-        layer = one_number("Layer", layers, "unit_layer") - 1
+        layer = one_number(layers, "unit_layer") - 1
     name, does = (words[config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
     if config.feed_forward == FeedForwardType.GATED:
         gates, values = results.study(request).gates(stack, layer)

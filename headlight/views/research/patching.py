@@ -51,7 +51,6 @@ _SMALL = 1.0  # logit difference between the runs
 OWN = "your own"
 MOST_TRIED = 16  # second sentences
 CANDIDATES = 4  # of each run, beside a map
-_PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
 
 
 def show(request: TranslationRequest) -> None:
@@ -60,8 +59,8 @@ def show(request: TranslationRequest) -> None:
     request = replace(request, strategy=Greedy(), prefix=(), rank=1)
     pairs = {pair.name: pair for pair in minimal_pairs(request.checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = one_of("Two sentences that differ in", (*pairs, OWN), "minimal_pair", _PAIRS) if pairs else OWN
-        patched = from_list("Patched, from the clean run", list(PATCHED), "patched")
+        name = one_of((*pairs, OWN), "minimal_pair") if pairs else OWN
+        patched = from_list(list(PATCHED), "patched")
     if name == OWN:
         sentences = _own_sentences(request, has_pairs=bool(pairs))
     else:
@@ -87,12 +86,10 @@ def _own_sentences(request: TranslationRequest, *, has_pairs: bool) -> tuple[Tra
         st.caption("No minimal pairs come with this checkpoint: here are the sentence above and one made from it.")
     left, right = st.columns(2)
     with left:
-        clean = replace(
-            request, text=line("First sentence, the clean run", "clean", request.text).strip() or request.text
-        )
+        clean = replace(request, text=line("clean", placeholder=request.text).strip() or request.text)
     other = second_sentence(clean)
     with right:
-        written = line("Second sentence, of as many tokens, the corrupted run", "corrupted", other or clean.text)
+        written = line("corrupted", placeholder=other or clean.text)
     return clean, replace(request, text=written.strip() or other or clean.text)
 
 
@@ -156,9 +153,9 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
         which = f"will {quoted(tokens[0])} follow, as in the clean run, or {quoted(tokens[1])}?"
         st.markdown(plain(f"Both runs are fed {fed}: {which}"))
         with st.container(horizontal=True, gap="medium"):
-            row = slider_over("Layer", rows, "patched_row", start[0], width=150)
-            label = "Head" if site == Site.HEAD else "Position"
-            column = slider_over(label, shown_tokens(columns), "patched_column", start[1], width=190)
+            row = slider_over(rows, "patched_row", start[0], width=150)
+            label = TEMPLATES.text("head") if site == Site.HEAD else ""
+            column = slider_over(shown_tokens(columns), "patched_column", start[1], width=190, label=label)
         _show_runs(request, patching, question, row, column, columns)
     with left:
         alt = f"Restored share of the logit difference for each cell: {meaning}"

@@ -70,7 +70,7 @@ def _choose_group(parts: ScoreParts) -> StreamPart | None:
     if not groups:
         return None
     labels = {"": "none"} | {name: name.replace(".", " heads, layer ") for name in groups}
-    return groups.get(from_list("Heads one by one", labels, "opened"))
+    return groups.get(from_list(labels, "opened"))
 
 
 def _choose_cell(trace: Trace, head: Head) -> Cell:
@@ -151,7 +151,7 @@ def _show_removal(request: TranslationRequest, parts: ScoreParts) -> None:
         st.caption("No head wrote before this one: the score comes from words and positions alone.")
         return
     labels = {address: content.head_label(head) for address, head in heads.items()}
-    removed = from_list("Remove the part of", labels, "removed")
+    removed = from_list(labels, "removed")
     cell = parts.head, parts.query, parts.key, parts.against
     run = results.study(request).score_without(heads[removed], *cell)
     st.markdown(plain(str(content.describe_removal(parts, heads[removed], run))))

@@ -45,14 +45,13 @@ def show(request: TranslationRequest) -> None:
         "Two small models, alike in everything but **one hyperparameter**. Which one learns sooner? Guess before you "
         "start."
     )
-    hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "hyperparameter")]
+    hyperparameter = HYPERPARAMETERS[one_of(tuple(HYPERPARAMETERS), "hyperparameter")]
     values = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
-        first = one_of("First run", values, f"first_{hyperparameter.field}")
-        second = one_of("Second run", values, f"second_{hyperparameter.field}")
+        first, second = (one_of(values, f"{run}_{hyperparameter.field}") for run in ("first", "second"))
     with st.container(horizontal=True, gap="medium"):
-        task = one_of("Task", tuple(task.value for task in Task), "task")
-        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
+        task = one_of(tuple(task.value for task in Task), "task")
+        norm = one_of(("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
         seed = live.choose_seed()
     st.caption(plain(hyperparameter.question))
     base = ToySettings(task=Task(task), norm=Norm(norm), seed=seed, max_updates=_MOST_UPDATES)

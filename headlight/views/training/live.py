@@ -85,16 +85,15 @@ def _settings() -> ToySettings:
     """Show the settings, folded, and return them. Raises ConfigError for invalid ones."""
     folder = st.expander("Task, model and seed")
     with folder, st.container(horizontal=True, gap="medium"):
-        task = one_of("Task", tuple(task.value for task in Task), "task")
-        symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")
-        most = len(SYMBOLS[symbols])
-        vocabulary = slider(f"Number of {symbols}", 2, most, f"number_of_{symbols}", width=200)
-        length = slider("Length", 2, 20, "symbols_long", width=200)
+        task = one_of(tuple(task.value for task in Task), "task")
+        symbols = one_of(tuple(SYMBOLS), "symbols")
+        vocabulary = slider(f"number_of_{symbols}", (2, len(SYMBOLS[symbols])), width=200)
+        length = slider("symbols_long", width=200)
     with folder, st.container(horizontal=True, gap="medium"):
-        d_model = one_of("d_model", ("32", "64", "128"), "toy_width")
-        layers = one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers")
-        heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
-        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
+        d_model = one_of(("32", "64", "128"), "toy_width")
+        layers = one_of(("1", "2", "3"), "toy_layers")
+        heads = one_of(("1", "2", "4", "8"), "toy_heads")
+        norm = one_of(("pre", "post"), "toy_norm")
         seed = choose_seed()
     return ToySettings(
         task=Task(task),
@@ -165,8 +164,7 @@ def _pinned_head(name: str, active: bool, replay: TrainingReplay, positions: Seq
 
 def choose_seed() -> int:
     """Show the choice of a seed, shared by the views; a number box would break on a link that says "inf"."""
-    explanation = "The same seed gives the same run."
-    return slider("Seed", 1, 20, "toy_seed", explanation=explanation, width=200)
+    return slider("toy_seed", width=200)
 
 
 def show_state(view: JobView) -> None:

@@ -81,7 +81,7 @@ def show_replay(
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         text = next(iter(trajectories))
         if len(trajectories) > 1:
-            text = from_list("Example", list(trajectories), "probe", width=220)
+            text = from_list(list(trajectories), "probe", width=220)
         trajectory = trajectories[text]
         focus = cache(partial(focus_of, replay, trajectory))
         shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}

@@ -19,11 +19,6 @@ from transformer.model.names import AttentionKind
 
 from .facts import head_facts, importance_facts, outcome_facts
 
-EXPLAINED = {
-    "zero": "the head's output is zero (Michel et al. 2019).",
-    "mean": "the head's output is its mean over sentence pairs, something usual for the next layer.",
-    "uniform": "the head looks at all keys alike.",
-}
 _NONE = "none"  # in the address: no head is off
 
 
@@ -33,10 +28,9 @@ def show(request: TranslationRequest) -> None:
     with right:
         trace = show_translation(request)
     with left:
-        possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(request.checkpoint)]
-        explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
+        possible = [name for name in ABLATIONS if name != "mean" or results.has_samples(request.checkpoint)]
         with st.popover("Options", type="tertiary"):
-            ablation = one_of("Switch off by", possible, "ablated_by", explanation)
+            ablation = one_of(possible, "ablated_by")
         study = results.study(request)
         compute = partial(study.head_losses, ablation)
         part_by_part(list(AttentionKind), compute, "Ablating …")  # others may go first between the kinds

@@ -27,7 +27,7 @@ TEMPLATES = Templates.beside(__file__)
 def show(request: TranslationRequest) -> None:
     """Show the field, both translations token under token, and how log P adds up. Raises UserError."""
     model = show_translation(request)
-    text = line("Your translation", "own_target", start=second_best(request))
+    text = line("own_target", second_best(request))
     yours = results.study(request).with_target(text).trace
     unknown = results.translator(request.checkpoint).tokenizer.unknown_id
     if count := yours.target_ids.count(unknown):

@@ -104,13 +104,13 @@ def show(request: TranslationRequest) -> None:
     trace = show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="rewriting"):
         head = choose_head_of(request, tuple(KIND_NAMES), "cross")
-        action = from_list("Change", [str(each) for each in Action], "rewrite", width=155, visibility="collapsed")
-        scope = from_list("Which heads", SCOPES, "rewrite_heads", width=120, visibility="collapsed")
+        action = from_list([str(each) for each in Action], "rewrite", width=155, visibility="collapsed")
+        scope = from_list(SCOPES, "rewrite_heads", width=120, visibility="collapsed")
     left, right = st.columns([8, 12], gap="medium")
     with left:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             row, key, weights = _places(trace, head)
-            concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=160, visibility="collapsed")
+            concerned = from_list(CONCERNED, "rewrite_rows", width=160, visibility="collapsed")
         change = interventions_of(action, heads_of(scope, head), rows_of(concerned, row), key, weights)
         forced = after = trace
         if change:
@@ -131,8 +131,8 @@ def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | Non
     others = weights if head.kind == "cross" else weights * ~np.eye(len(weights), dtype=bool)  # than its own token
     row, key = strongest_word_pair(others, keys_of(trace, head.kind)) or (0, 0)
     if len(weights) > 1:
-        label = "Row (source token)" if head.kind == "encoder" else "Step"
-        row = slider(label, 1, len(weights), "rewrite_row", start=row + 1) - 1
+        label = TEMPLATES.text("row") if head.kind == "encoder" else ""
+        row = slider("rewrite_row", (1, len(weights)), start=row + 1, label=label) - 1
     keys = row + 1 if is_decoder else weights.shape[1]
     key = next(iter(parse_numbers(state.value("rewrite_key"), weights.shape[1])), key)
     return row, min(key, keys - 1), weights_in(state.value("rewrite_weights"), keys)
