@@ -13,9 +13,7 @@ from transformer.interpret.trace import blank_masked
 from transformer.training import ProbeTrajectory, TrainingReplay
 
 MOST_LETTERS = 70  # of an output in a sentence
-TRY = "play it again: what improves first?"
 TEMPLATES = Templates.beside(__file__)
-ABOUT = TEMPLATES.texts["about"]
 FULL = 65535  # the weight 1, as it is sent
 
 
@@ -35,7 +33,7 @@ def replay_page(shown: dict, step: int, checkpoint: str) -> str:
     `shown` has the facts of the replay and the chosen layer and head, from 0.
     """
     source, target = (shown["facts"][f"{side}_text"] for side in ("source", "target"))
-    words = Words("The replay of a training", source, target, checkpoint, TEMPLATES.texts["look_for"])
+    words = Words(TEMPLATES.text("title"), source, target, checkpoint, TEMPLATES.text("look_for"))
     return standalone("replay_player/player", {**shown, "step": step, "following": False}, words)
 
 
@@ -108,7 +106,4 @@ def averaging_words(training: Mapping) -> str:
     averaged = training.get("averaged_steps")
     if not isinstance(averaged, list) or len(averaged) < 2:
         return ""
-    return (
-        "The replay shows the weights as they were at each update. The checkpoint of the other pages is the mean of "
-        f"{len(averaged)} saves, as for the curve of BLEU: it may translate otherwise than the last snapshot."
-    )
+    return TEMPLATES.text("averaged", saves=len(averaged))

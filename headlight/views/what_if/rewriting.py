@@ -118,11 +118,11 @@ def show(request: TranslationRequest) -> None:
         marked = key if action in (Action.FORBID, Action.FOCUS) else -1
         payload = bars_payload(head, row, marked, trace, forced)
         weight_bars(payload, "weight_bars", lambda key: state.go(rewrite_key=key), _take_by_hand)
-        st.caption(TEMPLATES.texts[Action(action)])
+        st.caption(TEMPLATES.text(action))
     with right:
         rewriting = rewriting_facts(*change) if change else None
         translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")
-    show_attempt(TEMPLATES.texts["attempt"])
+    show_attempt(TEMPLATES.text("attempt"))
 
 
 def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | None]:
