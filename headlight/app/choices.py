@@ -63,10 +63,10 @@ def show_views(
     views[view_of(tuple(views), key)](request)
 
 
-def switch(label: str, key: str) -> bool:
+def switch(key: str) -> bool:
     """Show a switch and return its state; the address has "1" for on."""
     bound = state.bound(key, False, lambda text: text == "1", lambda on: "1" if on else "")
-    return st.toggle(label, **bound)
+    return st.toggle(PARAMETERS[key].label, **bound)
 
 
 def from_list(

@@ -34,7 +34,7 @@ def show_lessons(request: TranslationRequest) -> None:
     readable, problems = lessons()
     st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        teaches = switch("Show buttons that start a class", "teach")
+        teaches = switch("teach")
         offer_view(bank()["alone"]["offer"], "lessons", QUIZ)
     if teaches:
         _warn_of_door()

@@ -62,11 +62,6 @@ def norm_name(config: ModelConfig) -> str:
     return "RMSNorm" if config.norm_type == NormType.RMS else "LayerNorm"
 
 
-def with_norms(sentence: str, config: ModelConfig) -> str:
-    """Return a sentence about the paper's LayerNorms as it holds for a model with other norms."""
-    return sentence.replace("LayerNorm", norm_name(config))
-
-
 def sentence_case(text: str) -> str:
     """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]

@@ -31,7 +31,7 @@ def show_page(
     lesson_for: the lesson of the file that visitors take along. Raises UserError.
     """
     with beside_title():
-        with_map = switch("Map of one head", "map")
+        with_map = switch("map")
     study = results.study(request)
     before = study.trace
     words = word_ranges(before.source_tokens)
