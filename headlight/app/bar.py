@@ -12,13 +12,14 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
+from headlight.language import LANGUAGES, language
 from transformer import Beam, Greedy, Sampling, Translator, UserError, __version__
 from transformer.checkpoint import Checkpoint, data_of
 from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, state
-from .parameters import PARAMETERS, default_of
+from .parameters import default_of
 from .statics import style
 from .widgets import can_be_presented, is_presented, plain
 
@@ -106,7 +107,21 @@ def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
     )
     if present:
         st.html(style(PRESENT))
+    _offer_languages()
     return _options(checkpoint)
+
+
+def _offer_languages() -> None:
+    """Offer the languages of the interface."""
+    names = {code: str(each["name"]) for code, each in LANGUAGES.items()}
+    st.menu_button(
+        language().upper(), list(names), key="ui_menu", format_func=names.get, type="tertiary", on_click=_take_language
+    )
+
+
+def _take_language() -> None:
+    if chosen := st.session_state["ui_menu"]:
+        state.go(ui=chosen)
 
 
 def hide_sentence() -> None:
@@ -131,7 +146,8 @@ def _sentence() -> str:
     text = text if text.strip() else default_of("text")
     bound = state.widget("text", text, lambda typed: forgetting(typed) if (typed or "").strip() else {})
     placeholder = "Type a sentence and press Enter"
-    st.text_input(PARAMETERS["text"].label, placeholder=placeholder, label_visibility="collapsed", **bound)
+    label = choices.TEMPLATES.text("text")
+    st.text_input(label, placeholder=placeholder, label_visibility="collapsed", **bound)
     return text
 
 

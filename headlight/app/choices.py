@@ -11,12 +11,14 @@ from headlight.plots.tokens import shown_tokens
 from transformer.interpret.trace import RowLabel, Trace
 
 from . import state
+from .finding import Templates
 from .navigation import beside_title
 from .parameters import PARAMETERS, default_of
 from .selection import ROW_LABELS, parse_numbers
 
 _MOST_BUTTONS = 6  # of views beside a title; more views are a list
 SIDES = {"source": "encoder", "target": "decoder"}
+TEMPLATES = Templates.beside(__file__)
 
 Number = TypeVar("Number", int, float)
 Width = int | Literal["stretch"]
@@ -31,10 +33,14 @@ def _bound_option(key: str, options: Sequence[str], start: str | None = None, al
 
 def one_of(options: Sequence[str], key: str, visibility: Visibility = "visible") -> str:
     """Show a row of buttons and return the chosen one."""
-    words, bound = PARAMETERS[key], _bound_option(key, options)
+    bound = _bound_option(key, options)
     return st.segmented_control(
-        words.label, options, required=True, help=words.help, wrap=True, label_visibility=visibility, **bound
+        TEMPLATES.text(key), options, required=True, help=_help(key), wrap=True, label_visibility=visibility, **bound
     )
+
+
+def _help(key: str) -> str | None:
+    return TEMPLATES.texts.get(f"{key}_help")
 
 
 def view_of(options: Sequence[str], key: str) -> str:
@@ -66,7 +72,7 @@ def show_views(
 def switch(key: str) -> bool:
     """Show a switch and return its state; the address has "1" for on."""
     bound = state.bound(key, False, lambda text: text == "1", lambda on: "1" if on else "")
-    return st.toggle(PARAMETERS[key].label, **bound)
+    return st.toggle(TEMPLATES.text(key), **bound)
 
 
 def from_list(
@@ -84,7 +90,7 @@ def from_list(
     bound = _bound_option(key, tuple(options), start, also)
     labels = options if isinstance(options, Mapping) else {}
     return st.selectbox(
-        PARAMETERS[key].label,
+        TEMPLATES.text(key),
         tuple(options),
         format_func=lambda option: labels.get(option, option),
         width=width,
@@ -107,15 +113,14 @@ def slider(
     limits: tuple[int, int] | None = None,
     step: float | None = None,
     start: int | None = None,
-    label: str = "",
     width: Width = "stretch",
+    label: str = "",
 ) -> Any:
     """Show a slider within the limits of the parameter, or other ones, and return its number; all whole, or none.
 
     label: the parameter's unless given.
     """
-    words = PARAMETERS[key]
-    least, most = limits or words.limits or (0, 0)
+    least, most = limits or PARAMETERS[key].limits or (0, 0)
     default = _number(default_of(key), least, most)
     first = start if default is None else default
     bound = state.bound(
@@ -125,7 +130,7 @@ def slider(
         lambda number: f"{number:g}",
         identity=(least, most, step),
     )
-    return st.slider(label or words.label, least, most, step=step, help=words.help, width=width, **bound)
+    return st.slider(label or TEMPLATES.text(key), least, most, step=step, help=_help(key), width=width, **bound)
 
 
 def slider_over(names: Sequence[str], key: str, start: int, width: Width = "stretch", label: str = "") -> int:
@@ -139,7 +144,7 @@ def slider_over(names: Sequence[str], key: str, start: int, width: Width = "stre
     bound = state.bound(
         key, start, lambda text: next(iter(parse_numbers(text, len(names))), None), lambda index: str(index + 1)
     )
-    shown = label or PARAMETERS[key].label
+    shown = label or TEMPLATES.text(key)
     return st.select_slider(shown, range(len(names)), format_func=names.__getitem__, width=width, **bound)
 
 
@@ -148,16 +153,16 @@ def whole_number(key: str) -> int:
 
     Streamlit's box for whole numbers fails on "inf", so this one is for decimals.
     """
-    words, start = PARAMETERS[key], float(default_of(key))
-    first, last = map(float, words.limits or (0, 0))
+    start, (first, last) = float(default_of(key)), map(float, PARAMETERS[key].limits or (0, 0))
     bound = state.bound(key, start, lambda text: _number(text, first, last), lambda number: str(round(number)))
-    return round(st.number_input(words.label, first, last, step=1.0, format="%.0f", help=words.help, **bound))
+    label, explanation = TEMPLATES.text(key), _help(key)
+    return round(st.number_input(label, first, last, step=1.0, format="%.0f", help=explanation, **bound))
 
 
 def line(key: str, start: str = "", placeholder: str | None = None) -> str:
     """Show a box for a line of text, taken with Enter or on leaving it; an emptied one shows its start again."""
     bound = state.bound(key, default_of(key) or start, lambda text: text, str.strip)
-    return st.text_input(PARAMETERS[key].label, placeholder=placeholder, **bound)
+    return st.text_input(TEMPLATES.text(key), placeholder=placeholder, **bound)
 
 
 def one_number(count: int, key: str) -> int:
@@ -167,7 +172,7 @@ def one_number(count: int, key: str) -> int:
 
 def row_label() -> RowLabel:
     """Offer the tokens that name a decoder row."""
-    with st.popover("Options", key="row_options", type="tertiary"):
+    with st.popover(TEMPLATES.text("options"), key="row_options", type="tertiary"):
         return ROW_LABELS[one_of(tuple(ROW_LABELS), "rows")]
 
 

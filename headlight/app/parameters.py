@@ -1,4 +1,4 @@
-"""Registry of URL query parameters: their pages, their defaults, and the words of their widgets."""
+"""Registry of URL query parameters: their pages and their defaults."""
 
 import tomllib
 from collections.abc import Sequence, Set
@@ -8,11 +8,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A name in the address: its meaning, the label and help of its widget, its value where the address has none."""
+    """A name in the address: its meaning, its value where the address has none, and the limits of a number."""
 
     meaning: str
-    label: str = ""
-    help: str | None = None
     default: str | int | float | None = None
     limits: Sequence[float] | None = None
 

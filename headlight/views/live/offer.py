@@ -8,6 +8,7 @@ from headlight.app import results
 from headlight.app.finding import Templates
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_download
+from headlight.language import language
 from transformer import UserError
 
 TEMPLATES = Templates.beside(__file__)
@@ -20,7 +21,7 @@ def offer_model(request: TranslationRequest, lesson_for: Callable[[CheckpointFil
         return
     files, text = request.checkpoint, request.text
     label, name = TEMPLATES.text("label", megabytes=size / 1e6), f"headlight-{files.name}.html"
-    page = partial(_file, files, text, _lesson_for=lesson_for)
+    page = partial(_file, files, text, language(), _lesson_for=lesson_for)
     offer_download(label, page, name, "text/html", TEMPLATES.text("help"))
 
 
@@ -35,7 +36,9 @@ def _size(checkpoint: CheckpointFiles) -> int | None:
 
 
 @results.cached(max_entries=2, show_spinner=False)
-def _file(checkpoint: CheckpointFiles, text: str, _lesson_for: Callable[[CheckpointFiles], dict | None]) -> bytes:
+def _file(
+    checkpoint: CheckpointFiles, text: str, interface: str, _lesson_for: Callable[[CheckpointFiles], dict | None]
+) -> bytes:
     from .content import live_file
     from .replay import find_replay
 

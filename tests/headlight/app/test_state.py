@@ -126,7 +126,7 @@ def test_a_slider_with_other_limits_shows_the_value_of_the_address():
 
         from headlight.app.choices import slider
 
-        slider("Row", 1, 4 + 2 * st.toggle("longer"), "rewrite_row", start=3)
+        slider("rewrite_row", (1, 4 + 2 * st.toggle("longer")), start=3)
 
     app = AppTest.from_function(page, default_timeout=60).run()
     for longer in (True, False, True):
