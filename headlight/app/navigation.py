@@ -18,6 +18,7 @@ from streamlit.navigation.page import Page
 
 from . import state
 from .entry import entry_folder
+from .finding import Templates
 from .state import HOME
 from .statics import style
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from headlight.app.results import TranslationRequest
 
 _FOLDER = entry_folder() / "pages"
+TEMPLATES = Templates.beside(__file__)
 # The headings of groups, and the titles of pages by their names in addresses.
 GROUPS = {
     "": {HOME: "Home", "lessons": "Lessons"},
@@ -126,7 +128,7 @@ def show_name() -> None:
     st.html(style(_HOME_STYLE))
     row = st.container(horizontal=True, gap=None, key="name")
     row.title("Headlight", anchor=False, width="content")
-    row.markdown("Watch a small AI translate, with its real numbers.", width="content")
+    row.markdown(TEMPLATES.text("sentence"), width="content")
     st.session_state[_ROOM] = row.container(width="content")
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
+from headlight.app.facts import STEPS, pack_facts, pattern_facts, pattern_words, to_steps
 from headlight.app.finding import Templates
 from headlight.app.selection import ROW_LABELS, Selection
 from headlight.components.standalone import Words, standalone
@@ -61,7 +61,7 @@ def explorer_facts(trace: Trace, maps: Mapping[str, np.ndarray], roles: HeadRole
         "decoder_input_tokens": trace.decoder_input_tokens,
         "target_tokens": trace.target_tokens,
         "least_rows": LEAST_ROWS,
-        "pattern_words": PATTERN_WORDS,
+        "pattern_words": pattern_words(),
         "patterns": {kind: patterns(kind) for kind in KINDS},
         "sentences": roles and roles.sentences,
     }

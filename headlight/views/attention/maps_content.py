@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
+from headlight.app.facts import STEPS, pack_facts, pattern_facts, pattern_words, to_steps
 from headlight.app.finding import Templates
 from headlight.components.standalone import Words, standalone
 from transformer.interpret.attention_maps import CROSS, ENCODER, AttentionMaps, is_special
@@ -14,8 +14,6 @@ from transformer.model.names import AttentionKind
 
 _LARGEST = np.iinfo(np.uint16).max
 TEMPLATES = Templates.beside(__file__)
-# The first token counts as the beginning, be it a word or a part of an image.
-_PATTERN_WORDS = PATTERN_WORDS | {Pattern.BEGINNING: (TEMPLATES.text("beginning"), "start")}
 
 
 def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasures]]) -> bytes:
@@ -30,7 +28,8 @@ def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasur
         "decoder_input_tokens": maps.target,
         "target_tokens": maps.outputs,
         "least_rows": LEAST_ROWS,
-        "pattern_words": _PATTERN_WORDS,
+        # The first token counts as the beginning, be it a word or a part of an image.
+        "pattern_words": pattern_words() | {Pattern.BEGINNING: (TEMPLATES.text("beginning"), TEMPLATES.text("start"))},
         "patterns": {kind: pattern_facts(heads) for kind, heads in measured.items()},
         "alone": maps.maps.keys() == {ENCODER},
         "causal": {kind: maps.is_causal(kind) for kind in maps.maps},

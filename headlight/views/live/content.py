@@ -1,6 +1,6 @@
 """The live model in one file: its texts, the same for every sentence, and the page itself."""
 
-from headlight.app.facts import PATTERN_WORDS
+from headlight.app.facts import pattern_words
 from headlight.app.finding import Templates
 from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
@@ -20,7 +20,6 @@ RULES = {
     "thresholds": THRESHOLDS,
     "leastRows": LEAST_ROWS,
     "offsets": OFFSETS,
-    "patternWords": PATTERN_WORDS,
 }
 _BESIDE = 550_000  # bytes of a page that are neither weights nor tokens
 TEMPLATES = Templates.beside(__file__)
@@ -70,7 +69,7 @@ def live_words(
         "text": text or first,
         "languages": {"reads": language_name(read), "words": FUNCTION_WORDS},
         "smoothing": settings.label_smoothing if settings else 0,
-        "rules": RULES,
+        "rules": {**RULES, "patternWords": pattern_words()},
         "options": OPTIONS,
         "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},
         "replay": replay_words(replay, sides, checkpoint.training),

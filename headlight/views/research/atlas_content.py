@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headlight.app.facts import PATTERN_WORDS
+from headlight.app.facts import pattern_place
 from headlight.app.finding import Finding, Templates
 from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
 from headlight.plots.numbers import percent, signed
@@ -131,7 +131,7 @@ def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
 def _headline(pattern: Pattern | None, share: float) -> Finding:
     if pattern is None:
         return TEMPLATES("no_pattern")
-    looks_at = {"looks_at": PATTERN_WORDS[pattern][0], "share": share}
+    looks_at = {"looks_at": pattern_place(pattern), "share": share}
     if share < PLAIN:
         return TEMPLATES("no_one_place", **looks_at)
     return TEMPLATES("most_rows", rows=sentence_case(percent(share)), **looks_at)
@@ -149,7 +149,7 @@ def finder_payload(summaries: Sequence[HeadSummary]) -> dict:
     return {
         "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
         "kinds": [{"kind": kind, "name": name} for kind, name in KIND_NAMES.items()],
-        "patterns": [{"name": str(pattern), "words": PATTERN_WORDS[pattern][0]} for pattern in patterns],
+        "patterns": [{"name": str(pattern), "words": pattern_place(pattern)} for pattern in patterns],
         "heads": [
             {
                 "kind": str(each.heads.kind),

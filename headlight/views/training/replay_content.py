@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from headlight.app.facts import PATTERN_WORDS, encode_array
+from headlight.app.facts import encode_array, pattern_place
 from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
 from headlight.plots.tokens import NOTHING
@@ -80,7 +80,7 @@ def _pattern(weights: np.ndarray, kind: str, keys: Sequence[str]) -> dict | None
     if measured.label is None:
         return None
     count = measured.counts[measured.label]
-    return {"place": PATTERN_WORDS[measured.label][0], "rows": count.rows, "eligible": count.eligible}
+    return {"place": pattern_place(measured.label), "rows": count.rows, "eligible": count.eligible}
 
 
 def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding:
