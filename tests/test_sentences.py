@@ -57,14 +57,14 @@ def shown(path: Path) -> list[tuple[int, str]]:
 
 def rooms() -> dict[str, dict[str, list[tuple[int, str]]]]:
     """Return the sentences by room and file."""
-    found = defaultdict(dict)
+    sentences_of = defaultdict(dict)
     for folder in ("headlight", "pages"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             name = path.relative_to(ROOT).as_posix()
             if "node_modules" not in name:
                 room = "/".join(name.split("/")[: 3 if "views" in name else 2][: name.count("/")])
-                found[room][name] = shown(path)
-    return found
+                sentences_of[room][name] = shown(path)
+    return sentences_of
 
 
 if __name__ == "__main__":

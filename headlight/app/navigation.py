@@ -18,7 +18,6 @@ from streamlit.navigation.page import Page
 
 from . import state
 from .entry import entry_folder
-from .finding import Templates
 from .state import HOME
 from .statics import style
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from headlight.app.results import TranslationRequest
 
 _FOLDER = entry_folder() / "pages"
-TEMPLATES = Templates.beside(__file__)
 # The headings of groups, and the titles of pages by their names in addresses.
 GROUPS = {
     "": {HOME: "Home", "lessons": "Lessons"},
@@ -125,10 +123,12 @@ def show_name() -> None:
 
     A `:has()` in the style of all pages took 14 ms in place of 0.5 for each change of a page and label of Plotly's.
     """
+    from .finding import Templates
+
     st.html(style(_HOME_STYLE))
     row = st.container(horizontal=True, gap=None, key="name")
     row.title("Headlight", anchor=False, width="content")
-    row.markdown(TEMPLATES.text("sentence"), width="content")
+    row.markdown(Templates.beside(__file__).text("sentence"), width="content")
     st.session_state[_ROOM] = row.container(width="content")
 
 

@@ -236,8 +236,8 @@ def show_warnings(request: TranslationRequest) -> None:
 def _show_other_language(language: str, text: str, translator: Translator) -> None:
     """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
     reads = language_name(translator.checkpoint.data["source_language"])
-    text = TEMPLATES.text("other_language", language=plain(language), reads=plain(reads))
-    st.warning(text, icon=":material/translate:")
+    words = TEMPLATES.text("other_language", language=plain(language), reads=plain(reads))
+    st.warning(words, icon=":material/translate:")
     for name in results.checkpoint_names():
         data = data_of(results.description(results.checkpoint(name)))
         if language_name(data.get("source_language", "")) == language:

@@ -35,8 +35,8 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     with st.expander(TEMPLATES.text("scores")):
         header = TEMPLATES.text("log_p"), TEMPLATES.text("score")
         show_table(TEMPLATES.text("scores_alt"), TEMPLATES.text("rank"), header, scores)
-        given = TEMPLATES("given") if results.trace(request).num_forced else ""
-        st.caption(TEMPLATES.text("scores_caption", alpha=beam.alpha, given=given))
+        forced = TEMPLATES("first_given") if results.trace(request).num_forced else ""
+        st.caption(TEMPLATES.text("scores_caption", alpha=beam.alpha, forced=forced))
     tokenizer = results.translator(request.checkpoint).tokenizer
     greedy = results.study(replace(request, strategy=Greedy())).hypotheses()[0]
     show_finding(*describe_search(results.study(request).search(), greedy, beam, tokenizer.decode))
