@@ -11,7 +11,9 @@ from headlight.proofreading import PAGES, sheet, texts_in
 
 def rows_of(page: str) -> list[list[str]]:
     """Return the cells of a sheet's rows."""
-    return [[html.unescape(cell) for cell in re.findall("<td>(.*?)</td>", row, re.DOTALL)] for row in page.split("<tr>")]
+    return [
+        [html.unescape(cell) for cell in re.findall("<td>(.*?)</td>", row, re.DOTALL)] for row in page.split("<tr>")
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES)
