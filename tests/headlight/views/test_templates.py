@@ -26,7 +26,7 @@ def test_every_template_can_be_filled_and_every_headline_is_short(view):
     for name, template in {**templates.headlines, **templates.texts}.items():
         for numbers in fillings(template):
             text = str(templates(name, **numbers))
-            assert "{" not in text and "  " not in text.replace("  \n", "\n"), text
+            assert "{" not in text.replace("%{", "") and "  " not in text.replace("  \n", "\n"), text
             if name in templates.headlines:
                 check_headline(text)
                 assert text.endswith((".", "!")), text
