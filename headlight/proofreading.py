@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.language import texts_of
+from headlight.plots.tokens import in_words
 from transformer.commands.options import AddCommand
 from transformer.files import write_atomically
 from transformer.model.heads import Head
@@ -21,7 +22,7 @@ PAGES |= {name: sorted((_FOLDER / name).rglob("texts.toml")) for name in ("app",
 PAGES["lessons"] = [_FOLDER / "lessons/texts.toml", *sorted(_FOLDER.glob("lessons/shipped/*.toml"))]
 SENTENCES, EXAMPLES = 3, 4  # of a sheet, and of a template in it
 NUMBERS, TOKEN = (0, 1, -1, 2, 10**12), "▁Donaudampfschifffahrtsgesellschaft"
-_STYLE = "body { font: 15px/1.4 sans-serif } td { vertical-align: top; padding: 4px 12px; white-space: pre-line }"
+_STYLE = "td { border-top: 1px solid #ccc; padding: 4px 12px; vertical-align: top; white-space: pre-line }"
 
 
 def add_commands(command: AddCommand) -> None:
@@ -52,11 +53,11 @@ def _leaves(value: Any, key: str) -> Iterator[tuple[str, str]]:
 
 
 def sheet(page: str, examples: Mapping[str, list[str]]) -> str:
-    """Return the texts of a page as a table in HTML, each with its examples by template, or else with sample values."""
+    """Return the texts of a page as a table in HTML; those with numbers with their examples by template, or samples."""
     rows = ["<tr><th>key<th>template<th>examples"]
     for key, template in texts_in(page):
-        shown = dict.fromkeys(examples.get(template) or samples(template))
-        cells = key, template, "\n".join([*shown][:EXAMPLES])
+        shown = dict.fromkeys(examples.get(template) or samples(template)) if "{" in template else ()
+        cells = key, template, in_words("\n".join([*shown][:EXAMPLES]))
         rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
     head = f'<meta charset="utf-8"><title>{page}: texts</title><style>{_STYLE}</style>'
     return f"<!doctype html>{head}<table>" + "</tr>\n".join(rows) + "</tr></table>\n"

@@ -20,8 +20,8 @@ def rows_of(page: str) -> list[list[str]]:
 def test_a_sheet_has_every_key_of_its_page_with_an_example(page):
     rows = {key: (template, examples) for key, template, examples in rows_of(sheet(page, {}))[2:]}
     assert {key: template for key, (template, _) in rows.items()} == dict(texts_in(page)) and len(rows) > 2
-    filled = [examples for template, examples in rows.values() if template]
-    assert sum(map(bool, filled)) > 0.9 * len(filled)
+    filled = [bool(examples) for template, examples in rows.values() if "{" in template]
+    assert sum(filled) >= 0.9 * len(filled)
 
 
 def test_the_command_fills_texts_with_what_the_views_say(tmp_path):
