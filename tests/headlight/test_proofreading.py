@@ -2,11 +2,13 @@
 
 import html
 import re
+import tomllib
 
 import pytest
+from support.pages import ROOT
 
 from headlight.__main__ import main
-from headlight.proofreading import PAGES, sheet, texts_in
+from headlight.proofreading import PAGES, sheet
 
 
 def rows_of(page: str) -> list[list[str]]:
@@ -16,10 +18,22 @@ def rows_of(page: str) -> list[list[str]]:
     ]
 
 
+def keys_of(table: dict) -> list[str]:
+    """Return the keys of all texts of a file, each with those of its tables."""
+    return [
+        f"{name} › {key}" if key else name
+        for name, value in table.items()
+        for key in (keys_of(value) if isinstance(value, dict) else [""])
+    ]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_sheet_has_every_key_of_its_page_with_an_example(page):
     rows = {key: (template, examples) for key, template, examples in rows_of(sheet(page, {}))[2:]}
-    assert {key: template for key, (template, _) in rows.items()} == dict(texts_in(page)) and len(rows) > 2
+    path = next(path for path in PAGES[page] if path.name == "texts.toml")
+    name = path.relative_to(ROOT / "headlight").as_posix()
+    expected = {f"{name} › {key}" for key in keys_of(tomllib.loads(path.read_text("utf-8")))}
+    assert expected == {key for key in rows if key.startswith(f"{name} › ")} and len(expected) > 2
     filled = [bool(examples) for template, examples in rows.values() if "{" in template]
     assert sum(filled) >= 0.9 * len(filled)
 
