@@ -19,7 +19,7 @@ from support.source_files import ROOT, dotted, tree
 # before the first import; those of headlight/lessons and headlight/classroom are on their way into tables.
 LIMITS = {
     "headlight": 29,
-    "headlight/app": 7,
+    "headlight/app": 8,
     "headlight/classroom": 31,
     "headlight/components": 11,
     "headlight/lessons": 229,

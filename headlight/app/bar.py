@@ -33,6 +33,7 @@ _FORGOTTEN = dict.fromkeys(
     ("step", "query", "key", "rewrite_weights", "hidden", "hypothesis", "prefix", "reordered", "own_target"), ""
 )
 _OTHER_MODEL = dict.fromkeys(("prefix", "own_target"), "")  # with another model or language, whose tokens are others
+_NO_TASK = "nothing before the text"  # in the address
 DECODING = ("greedy", "beam", "sampling")
 TEMPLATES = Templates.beside(__file__)
 
@@ -180,10 +181,10 @@ def _task(translator: Translator) -> str:
     prefixes = tuple(dict.fromkeys(translator.checkpoint.prefixes.values()))  # two tasks may have the same
     if not prefixes:
         return ""
-    no_task = TEMPLATES.text("no_task")
-    start = usual_task(translator.checkpoint) or no_task
-    chosen = choices.from_list((no_task, *prefixes), "instruction", start, 240, "collapsed", _FORGOTTEN)
-    return "" if chosen == no_task else chosen
+    start = usual_task(translator.checkpoint) or _NO_TASK
+    labels = {_NO_TASK: TEMPLATES.text("no_task"), **{prefix: prefix for prefix in prefixes}}
+    chosen = choices.from_list(labels, "instruction", start, 240, "collapsed", _FORGOTTEN)
+    return "" if chosen == _NO_TASK else chosen
 
 
 def usual_task(checkpoint: Checkpoint) -> str:
