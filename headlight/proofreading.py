@@ -22,7 +22,7 @@ PAGES |= {name: sorted((_FOLDER / name).rglob("texts.toml")) for name in ("app",
 PAGES["lessons"] = [_FOLDER / "lessons/texts.toml", *sorted(_FOLDER.glob("lessons/shipped/*.toml"))]
 SENTENCES, EXAMPLES = 3, 4  # of a sheet, and of a template in it
 NUMBERS, TOKEN = (0, 1, -1, 2, 10**12), "▁Donaudampfschifffahrtsgesellschaft"
-_STYLE = "td { border-top: 1px solid #ccc; padding: 4px 12px; vertical-align: top; white-space: pre-line }"
+_STYLE = "td { border-top: thin solid; padding: 4px 12px; vertical-align: top; white-space: pre-line }"
 
 
 def add_commands(command: AddCommand) -> None:

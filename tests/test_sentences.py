@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from support.source_files import ROOT, dotted, tree
 
 # Literals with three words or more, by room: names in addresses ("step by step"), formulas, and words that are shown
