@@ -7,7 +7,6 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from support.source_files import ROOT, dotted, tree
