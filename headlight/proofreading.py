@@ -5,7 +5,7 @@ import contextlib
 import html
 import string
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +94,8 @@ def _addresses(page: str) -> list[dict[str, str]]:
     from .views.training.page import VIEWS as TRAINING
     from .views.what_if.page import VIEWS as WHAT_IF
 
-    views = {"attention": ATTENTION, "decoding_view": DECODING, "inside": INSIDE, "positions": POSITIONS}
-    views |= {"research": RESEARCH, "training": TRAINING, "what_if": WHAT_IF, "map": ("", "1")}
+    views: dict[str, Iterable[str]] = {"attention": ATTENTION, "decoding_view": DECODING, "inside": INSIDE}
+    views |= {"positions": POSITIONS, "research": RESEARCH, "training": TRAINING, "what_if": WHAT_IF, "map": ("", "1")}
     name = {"decoding": "decoding_view", "home": "map"}.get(page, page)
     return [{name: view} for view in views.get(name, ())]
 
