@@ -18,9 +18,9 @@ LIMITS = {
     "headlight/app": 8,
     "headlight/classroom": 31,
     "headlight/components": 11,
-    "headlight/lessons": 229,
+    "headlight/lessons": 156,
     "headlight/plots": 2,
-    "headlight/views": 14,
+    "headlight/views": 12,
     "pages": 0,
 }
 WORD = re.compile(r"(?<![\w.:/=&?<-])[A-Za-z]+['’]?[a-z]*(?=[\s.,:;!?)”]|$)")
