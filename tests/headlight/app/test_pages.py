@@ -6,10 +6,10 @@ import pytest
 from support.pages import ROOT, components, open_page, page_text
 
 from headlight.app import results
-from headlight.app.bar import EXAMPLES
+from headlight.app.bar import examples
 from transformer import Sampling
 
-SENTENCE, EXAMPLE, *_ = EXAMPLES
+SENTENCE, EXAMPLE, *_ = examples()
 
 
 def test_first_sentence_examples_and_typed_sentences_are_translated(shipped):
