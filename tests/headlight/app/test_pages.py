@@ -16,7 +16,7 @@ def test_first_sentence_examples_and_typed_sentences_are_translated(shipped):
     app = open_page()
     assert app.text_input(key="text").value == SENTENCE and components(app)
     assert shipped.translate([SENTENCE])[0] in page_text(app)
-    (menu,) = app.get("menu_button")
+    menu, _ = app.get("menu_button")  # and that of languages
     menu.click(EXAMPLE).run()
     assert app.text_input(key="text").value == EXAMPLE
     assert shipped.translate([EXAMPLE])[0] in page_text(app)
