@@ -1,7 +1,6 @@
 """The bar above every page: sentence, languages, examples, and icons for link, presentation, keys and options."""
 
 import functools
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
-from headlight.language import LANGUAGES, language
+from headlight.language import LANGUAGES, language, texts_of
 from transformer import Beam, Greedy, Sampling, Translator, UserError, __version__
 from transformer.checkpoint import Checkpoint, data_of
 from transformer.model.device import describe_device
@@ -36,7 +35,7 @@ EXAMPLES = {
     "Tom lives in Boston with his three sisters.": "names and numbers stay as they are",
 }
 PRESENT, WITHOUT_SENTENCE = (Path(__file__).with_name(f"{name}.css") for name in ("present", "without_sentence"))
-GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
+GLOSSARY = Path(__file__).with_name("glossary.toml")
 # Changes of the address with another text or task: positions, forced tokens and other texts belong to one sentence.
 _FORGOTTEN = dict.fromkeys(
     ("step", "query", "key", "rewrite_weights", "hidden", "hypothesis", "prefix", "reordered", "own_target"), ""
@@ -102,7 +101,7 @@ def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
     presenter(
         present,
         can_be_presented(),
-        GLOSSARY,
+        texts_of(GLOSSARY)["word"],
         "presenter",
         lambda on: state.go(present="1" if on else ""),
     )

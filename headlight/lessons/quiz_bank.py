@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
-from headlight.language import texts_of
+from headlight.language import quotations, texts_of
 
 QUIZ = Path(__file__).with_name("shipped") / "quiz.toml"
 
@@ -16,5 +16,5 @@ def bank() -> Mapping[str, Any]:
 
 
 def fill(text: str, /, *values: object, **named: object) -> str:
-    """Return a text of the file with its {names} filled, no percentage on two lines."""
-    return Formatter().format(text, *values, **named).replace(" %", "\u00a0%")
+    """Return a text of the file with its {names} filled, quotations as in the language, no percentage on two lines."""
+    return quotations(Formatter().format(text, *values, **named)).replace(" %", "\u00a0%")
