@@ -114,9 +114,8 @@ def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
 def _offer_languages() -> None:
     """Offer the languages of the interface."""
     names = {code: str(each["name"]) for code, each in LANGUAGES.items()}
-    st.menu_button(
-        language().upper(), list(names), key="ui_menu", format_func=names.get, type="tertiary", on_click=_take_language
-    )
+    label, look = language().upper(), names.__getitem__
+    st.menu_button(label, list(names), key="ui_menu", format_func=look, type="tertiary", on_click=_take_language)
 
 
 def _take_language() -> None:
