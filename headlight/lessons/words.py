@@ -109,14 +109,20 @@ def ended(text: str) -> str:
     return text if text.endswith((".”", "!”", "?”", ".)")) and len(text) > len("“.”") else f"{text}."
 
 
+def quoted_output(text: str) -> str:
+    """Return what a model writes between quotation marks, or that it is nothing."""
+    return f"“{text}”" if text else NOTHING
+
+
 def translated(text: str) -> str:
     """Return a translation as the end of a sentence."""
-    return ended(f"“{text}”" if text else NOTHING)
+    return ended(quoted_output(text))
 
 
 # Formats of lessons besides those of findings.
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "capital": lambda value: sentence_case(str(value)),  # at the beginning of a sentence
     "number": number_words,
+    "output": quoted_output,
     "translation": translated,  # at the end of a sentence
 }
