@@ -35,7 +35,8 @@ class Kind(Name):
 class Option:
     """An option: its `name` in records, its measured number where numbers decide, and `values` of its words.
 
-    label and feedback: its words once they are told, see `Answer.in_words`.
+    tells: the ending of its own templates, where that is not its name. label and feedback: its words once they are
+    told, see `Answer.in_words`.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Option:
     feedback: str = ""
     value: float | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
+    tells: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,14 @@ class Answer:
         """Return the answer in words: the templates `tells`, working, option and feedback, with all names filled.
 
         The words of an option are option_NAME and feedback_NAME where there are such, else option and feedback. Its
-        values go before the answer's names. {every} is the template `each`, filled for every option, in a list.
+        values go before the answer's names. {every} is the template `each`, filled for every option, in a list; {value}
+        is the answer's number.
         """
         if self.truth:
             return self
         options = tuple(self._option_in_words(option, words) for option in self.options)
         every = tuple(Say("each", {**each.values, "label": each.label, "value": each.value}) for each in options)
-        names = {"every": every, **self.names}
+        names = {"every": every, "value": self.value, **self.names}
         truth, working = (phrase_of(name, names, words) for name in (self.tells, "working"))
         plain = {name: fill(f"{{{name}}}", self.names, words) for name in self.names if _is_words(self.names[name])}
         return replace(self, truth=truth, calculation=working, options=options, names={**self.names, **plain})
@@ -122,12 +125,12 @@ class Answer:
 
 
 def _template_of(template: str, option: Option, words: Words) -> str:
-    special = f"{template}_{option.name}"
+    special = f"{template}_{option.tells or option.name}"
     return special if special in words else template
 
 
 def _is_words(value: object) -> bool:
-    return isinstance(value, (Say, tuple))
+    return isinstance(value, Say) or (isinstance(value, tuple) and any(map(_is_words, value)))
 
 
 def _is_number(choice: object) -> TypeGuard[float]:
@@ -146,14 +149,20 @@ class Undecided(Exception):  # noqa: N818 -- no error: the sentence does not dec
 
 
 def one_of(
-    options: Iterable[Option], *, by: float = 0.0, reason: str = "alike", tells: str = "truth", **names: Any
+    options: Iterable[Option],
+    right: str = "",
+    *,
+    by: float = 0.0,
+    reason: str = "alike",
+    tells: str = "truth",
+    **names: Any,
 ) -> Answer:
-    """Return a question for the option of the largest number, whose values join the names.
+    """Return a question for the option named `right`, else for that of the largest number; its values join the names.
 
     Raises Undecided with the reason where the number is not larger than all others by `by`.
     """
-    best, *others = sorted(options := tuple(options), key=lambda option: -(option.value or 0.0))
-    if not others or (best.value or 0.0) - (others[0].value or 0.0) < by:
+    best, *others = sorted(options := tuple(options), key=lambda each: (each.name != right, -(each.value or 0.0)))
+    if not others or (not right and (best.value or 0.0) - (others[0].value or 0.0) < by):
         raise Undecided(reason)
     values = {**best.values, "value": best.value, **names}
     return Answer(Kind.ONE, options=options, right={best.name}, names=values, tells=tells)

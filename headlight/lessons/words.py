@@ -1,7 +1,8 @@
 """Words of lessons: templates with named values, from a lesson's file and from texts.toml.
 
 A template has {name}, or {name:format} with a format of `headlight.app.finding`. Without a format a value is shown as
-lessons show it: an index from 1, a share in percent, a head as addresses have it. A template with the forms `one` and
+lessons show it: an index from 1, a share in percent, a head as addresses have it. Of a tuple {name:; } has the items
+with "; " between them, {name:signed 2:; } each with a format, and {name} as a list. A template with the forms `one` and
 `other` has the one that fits the value named `count`.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 
 from headlight.app.finding import Formatter
 from headlight.language import number, texts_of
-from headlight.plots.names import sentence_case
+from headlight.plots.names import part_name, sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING
 from transformer.model.heads import Head
@@ -50,7 +51,7 @@ def fill(template: str, values: Mapping[str, Any], words: Words | None = None) -
     """Return a template with its {names} filled; one without a value stays as it is. words: of each `Say` in it."""
 
     def filled(match: re.Match[str]) -> str:
-        name, spec = match.groups()
+        name, spec = match.groups("")
         return match[0] if name not in values else _shown(name, values[name], spec, values, words or {})
 
     return NAME.sub(filled, template)
@@ -69,17 +70,18 @@ def phrase(table: str, name: str, /, **values: Any) -> str:
     return phrase_of(name, values, lesson_words()[table])
 
 
-def _shown(name: str, value: Any, spec: str | None, values: Mapping[str, Any], words: Words) -> str:
+def _shown(name: str, value: Any, spec: str, values: Mapping[str, Any], words: Words) -> str:
     if isinstance(value, Say):
         return phrase_of(value.template, {**values, **value.values}, words)
     if isinstance(value, tuple):
-        return _joined([_shown(name, each, None, values, words) for each in value], spec)
+        form, _, between = (spec or "").rpartition(":")
+        return _joined([_shown(name, each, form, values, words) for each in value], between)
     if spec in FORMATS:
         return FORMATS[spec](value)
     return Formatter().format_field(value, spec) if spec else text_of(name, value)
 
 
-def _joined(texts: list[str], between: str | None) -> str:
+def _joined(texts: list[str], between: str) -> str:
     """Return texts with a text between them; without one as a list within a sentence: "a, b and c"."""
     if between:
         return between.join(texts)
@@ -116,5 +118,6 @@ def translated(text: str) -> str:
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "capital": lambda value: sentence_case(str(value)),  # at the beginning of a sentence
     "number": number_words,
+    "part": part_name,
     "translation": translated,  # at the end of a sentence
 }
