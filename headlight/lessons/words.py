@@ -74,7 +74,7 @@ def _shown(name: str, value: Any, spec: str, values: Mapping[str, Any], words: W
     if isinstance(value, Say):
         return phrase_of(value.template, {**values, **value.values}, words)
     if isinstance(value, tuple):
-        form, _, between = (spec or "").rpartition(":")
+        form, _, between = spec.rpartition(":")
         return _joined([_shown(name, each, form, values, words) for each in value], between)
     if spec in FORMATS:
         return FORMATS[spec](value)
