@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -43,31 +43,6 @@ SHORT = 3  # letters of words that a translation may lack
 MOST_FORCED = 12  # candidates that are tried for one that makes a translation longer
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """A step of a greedy translation, from 0, and the places of some other candidates in the trace's list."""
-
-    trace: Trace
-    step: int
-    others: tuple[int, ...]
-
-    @property
-    def prefix(self) -> tuple[int, ...]:
-        """Return the ids that force the second candidate."""
-        return _forcing(self.trace, self.step, self.others[0])
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """Return step, word (what was written), chance, second, and prefix: what forces the second."""
-        return {
-            "step": self.step,
-            "word": readable(self.trace.target_tokens)[self.step],
-            "chance": float(self.trace.target_probabilities[self.step]),
-            "second": readable_candidates(self.trace, self.trace.candidate_tokens[self.step])[self.others[0]],
-            "prefix": _dotted(self.prefix),
-        }
-
-
 @measure
 def hardest_token(run: Run) -> Answer:
     """Ask at which word, or part of one, the entropy of the next-token distribution is highest.
@@ -85,7 +60,7 @@ def hardest_token(run: Run) -> Answer:
         Option(str(step + 1), value=float(trace.entropies[step] + 0.0), values={"token": TokenAt(words, step, "step")})
         for step in (ranked[0], *_spread(others, MOST_OPTIONS - 1))
     ]
-    names = {"step": ranked[0], "word": words[ranked[0]], "candidates": len(chances)}
+    names: dict[str, Any] = {"step": ranked[0], "word": words[ranked[0]], "candidates": len(chances)}
     return one_of(options, **names, best=float(chances[0]), listed=float(chances.sum()))
 
 
@@ -93,14 +68,13 @@ def hardest_token(run: Run) -> Answer:
 def second_candidate(run: Run) -> Answer:
     """Ask which token came second where the second was most probable.
 
-    names: those of `_Choice`, and value, the probability of the second.
+    names: those of `_open_choice`, and value, the probability of the second.
     """
-    choice = _open_choice(run)
-    trace, step = choice.trace, choice.step
+    trace, step, others, names = _open_choice(run)
     looks, chances = readable_candidates(trace, trace.candidate_tokens[step]), trace.candidate_probabilities[step]
     ids = trace.candidate_ids[step].tolist()
-    options = (Option(str(ids[at]), value=float(chances[at]), values={"token": looks[at]}) for at in choice.others)
-    return one_of(options, **choice.names)
+    options = (Option(str(ids[at]), value=float(chances[at]), values={"token": looks[at]}) for at in others)
+    return one_of(options, **names)
 
 
 @measure
@@ -110,13 +84,12 @@ def after_forcing(run: Run) -> Answer:
     Not asked where only words come back, such as the one that was replaced: they are new there, and they are not. Nor
     is another form of a word that went a new one.
 
-    names: those of `_Choice`, text and forced_text, both translations, before, now and new, words without this one.
+    names: those of `_open_choice`, text and forced_text, both translations, before, now and new, words behind.
     """
-    choice = _open_choice(run)
-    trace, step = choice.trace, choice.step
+    trace, step, others, names = _open_choice(run)
     if not trace.has_room_after(step):
         raise Undecided("no_room_to_force")
-    forced = results.trace(replace(run.greedy, prefix=choice.prefix))
+    forced = results.trace(replace(run.greedy, prefix=_forcing(trace, step, others[0])))
     (word, *before), (_, *now) = ([*filter(is_word, words_of(each.target_tokens[step:]))] for each in (trace, forced))
     if not before or (before != now and before == now[-len(before) :]):
         raise Undecided("no_word_follows")
@@ -128,7 +101,7 @@ def after_forcing(run: Run) -> Answer:
     if new and all(any(is_a_form(one, other) for other in gone) for one in new):
         raise Undecided("forms_change")
     spelled, none = tuple(dict.fromkeys(one for one in now if one.lower() in new)), (Say("none"),)
-    names = choice.names | {"text": trace.target_text, "forced_text": forced.target_text}
+    names |= {"text": trace.target_text, "forced_text": forced.target_text}
     names |= {"before": tuple(before), "now": tuple(now) or none, "new": spelled or none}
     right = "new" if new else "stay" if before == now else "moved"
     return one_of(map(Option, ("stay", "moved", "new")), right, **names)
@@ -138,11 +111,11 @@ def after_forcing(run: Run) -> Answer:
 def tempered(run: Run) -> Answer:
     """Ask how probable the best token becomes at a low temperature.
 
-    names: those of `_Choice`, temperature, the low one, as an address has it draw_temperature, and flat, a high one;
-    sharpened, plain and flattened, the probability at these and at 1; ratio to the next token, and squared.
+    names: those of `_open_choice`, temperature, the low one, as an address has it draw_temperature, and flat, a high
+    one; sharpened, plain and flattened, the probability at these and at 1; ratio to the next token, and squared.
     """
-    choice = _open_choice(run)
-    logits = results.study(run.greedy).stream().logits[choice.step]
+    _, step, _, names = _open_choice(run)
+    logits = results.study(run.greedy).stream().logits[step]
     never = run.translator.model.config.never_chosen
     cuts = {each: truncate(logits, each, forbidden=never) for each in (SHARP, 1.0, FLAT)}
     ranked = cuts[1.0].order[cuts[1.0].retained[cuts[1.0].order]]
@@ -150,7 +123,7 @@ def tempered(run: Run) -> Answer:
     if min(sharpened - plain, plain - flattened) < NEAR_CHANCES:
         raise Undecided("sure_at_any_temperature")
     ratio = float(f"{np.divide(*cuts[1.0].final[ranked[:2]]):.4g}")
-    names = choice.names | {"sharpened": sharpened, "plain": plain, "flattened": flattened, "ratio": ratio}
+    names |= {"sharpened": sharpened, "plain": plain, "flattened": flattened, "ratio": ratio}
     names |= {"draw_temperature": f"{SHARP:g}", "flat": FLAT, "squared": ratio**2}
     shares = zip(cuts, chances, strict=True)
     return one_of((Option(f"{at:g}", value=share, values={"temperature": at}) for at, share in shares), **names)
@@ -248,8 +221,9 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
     return max(longer, key=lambda prefix: float(np.log(forced[prefix].target_probabilities).sum()), default=())
 
 
-def _open_choice(run: Run) -> _Choice:
-    """Return the step whose second candidate is most probable, and plainly before the third: whole words, as a fourth.
+def _open_choice(run: Run) -> tuple[Trace, int, list[int], dict[str, Any]]:
+    """Return the greedy trace, the step whose second candidate is most probable and plainly before the third, places of
+    other candidates, whole words, the second first, and names: step, word, chance, second, prefix (what forces it).
 
     Raises Undecided.
 
@@ -271,16 +245,17 @@ def _open_choice(run: Run) -> _Choice:
             written, rival = (meanings_of(token.removeprefix(SPACE), language_of(run)) for token in tokens)
             choices.append((not written & rival, step != hardest, second, step, apart))
     for *_, step, apart in sorted(choices, reverse=True):
-        whole = tuple(islice((at for at in apart if _forced_word(run, trace, step, at)), MOST_OPTIONS))
-        if whole[:1] == (apart[0],) and len(whole) > 2:
-            return _Choice(trace, step, whole)
+        whole = list(islice((at for at in apart if letters or _forced_word(run, trace, step, at)), MOST_OPTIONS))
+        if whole[:1] == apart[:1] and len(whole) > 2:
+            names = {"step": step, "word": readable(trace.target_tokens)[step]}
+            names |= {"second": readable_candidates(trace, trace.candidate_tokens[step])[apart[0]]}
+            names |= {"chance": float(trace.target_probabilities[step])}
+            return trace, step, whole, names | {"prefix": _dotted(_forcing(trace, step, apart[0]))}
     raise Undecided("no_second")
 
 
 def _forced_word(run: Run, trace: Trace, step: int, at: int) -> bool:
-    """Return whether a candidate is a whole word when it is forced; True for a task of letters."""
-    if not trace.target_tokens[0].startswith(SPACE):
-        return True
+    """Return whether a candidate is a whole word when it is forced."""
     tokens = results.trace(replace(run.greedy, prefix=_forcing(trace, step, at))).target_tokens
     return is_word(tokens[step]) and is_whole_word(tokens, step)
 
