@@ -118,6 +118,6 @@ def translated(text: str) -> str:
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "capital": lambda value: sentence_case(str(value)),  # at the beginning of a sentence
     "number": number_words,
-    "part": part_name,
     "translation": translated,  # at the end of a sentence
+    "part": part_name,
 }

@@ -7,7 +7,7 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.finding import TokenAt
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, one_of
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, one_of, percentage
 from headlight.lessons.words import Say
 from headlight.plots.contributions import other_candidates
 from transformer.data.tokenizer import SPACE
@@ -27,7 +27,6 @@ from .wording import (
     language_of,
     lead,
     moved,
-    percentage,
     readable,
     word_steps,
 )

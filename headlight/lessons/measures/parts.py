@@ -6,7 +6,7 @@ from zlib import crc32
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Option, Run, Undecided, measure, one_of
+from headlight.lessons.answer import Answer, Option, Run, Undecided, measure, one_of, percentage
 from headlight.plots.names import part_name
 from headlight.views.research import why_content
 from headlight.views.research.why_content import Cell
@@ -17,7 +17,7 @@ from transformer.interpret.what_if.intervention import Zero
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
-from .wording import MOST_OPTIONS, NEAR, head_names, moved, percentage, readable
+from .wording import MOST_OPTIONS, NEAR, head_names, moved, readable
 
 NEAR_SCORE = 0.2  # between two sums of products: less does not decide
 

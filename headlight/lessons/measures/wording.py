@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided
+from headlight.lessons.answer import Option, Run, Undecided
 from headlight.lessons.glosses import glosses
 from headlight.lessons.words import Say
 from headlight.plots.names import one_head_name
@@ -53,11 +53,6 @@ def head_in(address: Mapping[str, str]) -> Head | None:
 def in_percent(share: float) -> dict[str, Any]:
     """Return the fields of a NUMBER that is a percentage, estimated within ten."""
     return {"value": 100 * share, "tolerance": 10.0, "bounds": (0.0, 100.0)}
-
-
-def percentage(share: float, **names: Any) -> Answer:
-    """Return a question for a share in percent, estimated within ten; it joins the names as `share`."""
-    return Answer(Kind.NUMBER, **in_percent(share), names={"share": share, **names})
 
 
 def lead(row: np.ndarray) -> float:
