@@ -187,14 +187,10 @@ def longer_translation(run: Run) -> Answer:
     if not longer:
         raise Undecided("no_longer_translation")
     piece = run.translator.tokenizer.piece_text(longer[-1])
-    return Answer(
-        Kind.DO,
-        tells="truth" if forced else "free",
-        done=after > before,
-        names={"prefix": _dotted(longer), "step": len(longer) - 1, "token": readable_candidates(free, [piece])[0]}
-        | {"text": now.target_text, "words": Say("words", {"count": after})}
-        | {"before": before, "words_before": Say("words", {"count": before})},
-    )
+    names = {"prefix": _dotted(longer), "step": len(longer) - 1, "token": readable_candidates(free, [piece])[0]}
+    names |= {"text": now.target_text, "before": before}
+    names |= {"words": Say("words", {"count": after}), "words_before": Say("words", {"count": before})}
+    return Answer(Kind.DO, tells="truth" if forced else "free", done=after > before, names=names)
 
 
 def _words(trace: Trace) -> int:

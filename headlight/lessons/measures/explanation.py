@@ -105,14 +105,9 @@ def ranks_agree(run: Run) -> Answer:
     if other == step or np.isnan(correlation + of_other):
         raise Undecided("too_few_ranks")
     first = [tuple(TokenAt(source, int(key)) for key in np.argsort(-values)[:3]) for values in ranked[step]]
-    return Answer(
-        Kind.NUMBER,
-        value=correlation,
-        tolerance=ROUGHLY,
-        bounds=(-1.0, 1.0),
-        names={"word": words[step], "step": step, "example": words[other], "of_example": of_other}
-        | {"tokens": len(source), "by_weight": first[0], "by_loss": first[1]},
-    )
+    names = {"word": words[step], "step": step, "example": words[other], "of_example": of_other}
+    names |= {"tokens": len(source), "by_weight": first[0], "by_loss": first[1]}
+    return Answer(Kind.NUMBER, value=correlation, tolerance=ROUGHLY, bounds=(-1.0, 1.0), names=names)
 
 
 def _step_to_rank(run: Run) -> int:
@@ -229,10 +224,7 @@ def even_weights(run: Run) -> Answer:
     if len(same) in (0, len(after)):
         raise Undecided("all_or_none_even")
     other = min({*range(len(after))} - same)
-    return Answer(
-        Kind.SEVERAL,
-        options=tuple(Option(str(at), values={"part": part}) for at, (part, _) in enumerate(parts)),
-        right={*map(str, same)},
-        names={"shown": shown, "even": tuple(Say("quoted", {"part": parts[at][0]}) for at in sorted(same))}
-        | {"other": parts[other][0], "text": after[other].target_text},
-    )
+    options = tuple(Option(str(at), values={"part": part}) for at, (part, _) in enumerate(parts))
+    even = tuple(Say("quoted", {"part": parts[at][0]}) for at in sorted(same))
+    names = {"shown": shown, "even": even, "other": parts[other][0], "text": after[other].target_text}
+    return Answer(Kind.SEVERAL, options=options, right={*map(str, same)}, names=names)
