@@ -10,7 +10,7 @@ from typing import Any
 
 from headlight.language import number, texts_of
 from headlight.plots.names import kind_head_name, one_head_name
-from headlight.plots.numbers import format_error, format_probability, percent, pluralize, scientific, signed
+from headlight.plots.numbers import factor, format_error, format_probability, percent, pluralize, scientific, signed
 from headlight.plots.tokens import quoted, quoted_at
 
 
@@ -23,6 +23,7 @@ def short(value: float) -> str:
 FORMATS: dict[str, Callable[..., str]] = {
     "count": pluralize,  # {rows:count row}: "3 rows"
     "error": format_error,
+    "factor": lambda value, digits="1": factor(value, int(digits)),
     "head": lambda head: one_head_name(head.layer, head.head),
     "kind_head": kind_head_name,
     "percent": percent,

@@ -1,4 +1,4 @@
-"""What the server does besides answering: it opens the browser, and gives memory back."""
+"""The server beside its answers: it opens the browser, and gives memory back."""
 
 import asyncio
 import ctypes

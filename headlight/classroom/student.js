@@ -219,8 +219,8 @@ function toggled(index) {
 function bars() {
   const { kind, options = [], counts, right, near, n } = held;
   if (kind === "number") {
-    const words = [near === null ? "" : say("near", { near, n }), held.yours === null ? "" : say("number", { choice: held.yours })];
-    return [element("li", words.filter(Boolean).join(" "))];
+    const close = near === null ? "" : say("near", { near, n });
+    return [element("li", `${close} ${held.yours === null ? "" : say("number", { choice: held.yours })}`.trim())];
   }
   const mine = [held.yours ?? []].flat();
   return options.map((label, index) => {

@@ -94,6 +94,7 @@ def _lesson(lesson: Lesson, checkpoint: CheckpointFiles) -> dict:
         "name": lesson.name,
         "title": lesson.title,
         "goal": lesson.goal,
+        "closing": lesson.closing,
         "minutes": lesson.minutes,
         "steps": [_step(lesson, number, checkpoint) for number in range(len(lesson.steps))],
     }

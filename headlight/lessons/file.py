@@ -41,7 +41,7 @@ SHIPPED = Path(__file__).with_name("shipped")
 MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
-_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int}
+_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int, "closing": str}
 _STEP = (
     dict.fromkeys(("page", "say", "ask", "note", "sample", "show_page", "look"), str)
     | dict.fromkeys(("at", "answer", "show", "words"), dict)
@@ -88,7 +88,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson by the `name` of its file. number: its rank in the list."""
+    """A lesson by the `name` of its file. number: its rank in the list; closing: the text at its end, else the goal."""
 
     name: str
     title: str
@@ -97,6 +97,7 @@ class Lesson:
     steps: tuple[Step, ...]
     sentences: tuple[str, ...] = ()
     number: int = 99
+    closing: str = ""
 
     @property
     def questions(self) -> list[int]:

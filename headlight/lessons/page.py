@@ -71,8 +71,8 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
         else:
             label, step = ("go_on", still[0] - 1) if done and still else ("again" if done else "begin", 0)
             on_click = partial(begin, lesson.name, step)
-            look = "primary" if is_next else "secondary"
-            st.button(_say(label), key=f"begin_{lesson.name}", type=look, on_click=on_click)
+            key = f"begin_{lesson.name}"
+            st.button(_say(label), key=key, type="primary" if is_next else "secondary", on_click=on_click)
         st.caption(_say("done" if done else "minutes", minutes=lesson.minutes, n=done, of=len(lesson.questions)))
 
 

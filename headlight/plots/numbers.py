@@ -21,6 +21,12 @@ def signed(value: float, digits: int = 4) -> str:
     return number(text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−"))
 
 
+def factor(value: float, digits: int = 1) -> str:
+    """Return a number within a sum or a product: a negative one in brackets."""
+    text = signed(value, digits)
+    return f"({text})" if text.startswith("−") else text
+
+
 def scientific(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits and a power of ten: 6.99·10⁻⁴; 0 for exactly 0."""
     if not value:

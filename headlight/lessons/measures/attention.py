@@ -204,7 +204,8 @@ def harmless_words(run: Run) -> Answer:
 def mean_of_heads(run: Run) -> Answer:
     """Ask for the mean of all cross-attention heads in percent, at the weight that `most_read` asks for.
 
-    names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are).
+    names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are), layers,
+    heads_each.
     """
     trace, at = run.trace, results.default_head(run.request, "cross").index
     row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, translated_keys(run))
@@ -221,7 +222,8 @@ def mean_of_heads(run: Run) -> Answer:
         f"the sum by {weights.size}: {percent(mean)}.",
         **in_percent(mean),
         names=head_names(*at)
-        | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size},
+        | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size}
+        | {"layers": weights.shape[0], "heads_each": weights.shape[1]},
     )
 
 

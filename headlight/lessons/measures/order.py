@@ -8,16 +8,14 @@ from itertools import combinations
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
-from headlight.lessons.words import translated
-from headlight.plots.numbers import signed
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, one_of
+from headlight.lessons.words import Say
 from headlight.views.positions.word_order_content import exchanged
 from transformer.config import Positions
 from transformer.interpret import positions
-from transformer.interpret.positions import EmbeddingSum, Encoding
-from transformer.model.transformer import Transformer
+from transformer.interpret.positions import Encoding
 
-from .wording import is_whole_word, only_words, quoted_all
+from .wording import is_whole_word, only_words
 
 APART = 0.05  # between two cosines
 FULL = 10.0  # degrees from a whole number of turns, within which an arrow points the same way again
@@ -26,67 +24,47 @@ USUAL_PAIR, USUAL_OFFSET = 4, 3  # of the page
 _DISTANCES = (4, 3, 2, 1)  # of pairs of positions to choose from
 
 
-def _refuse_bias(model: Transformer) -> None:
-    if model.config.positions == Positions.RELATIVE:
-        raise Undecided("This model adds no positions to its embeddings: its order is a bias on scores, by distance.")
-
-
 @measure
 def translated_without_positions(run: Run) -> Answer:
     """Ask how many words of a translation are left when the encoder is given no positions, for both orders the same.
 
-    names: first and second (the sentences), as_first (its translation with positions), count (its words).
+    names: first and second (the sentences), as_first (its translation with positions), count (its words), tokens (how
+    many), blind (the translation without positions), and common, the words that are in both.
     """
-    if run.translator.model.config.positions == Positions.NONE:
-        raise Undecided("This model adds no positions, so there are none to take away.")
-    _refuse_bias(run.translator.model)
+    _require_positions(run, "no_positions_to_take")
     one = run.greedy
     other = replace(one, text=exchanged(run.request.text))
     traces = [results.trace(each) for each in (one, other)]
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
-        raise Undecided("With two words exchanged this sentence has not the same tokens.")
+        raise Undecided("not_the_same_tokens")
     without = {results.study(each).without_positions().trace.target_text for each in (one, other)}
-    words, left = (Counter(only_words(text).split()) for text in (traces[0].target_text, min(without)))
-    if len(without) > 1 or len(words) < 2:
-        raise Undecided("Without positions the model does not write one translation of some words for both orders.")
-    common = (words & left).total()
-    spelled: list[str] = []
-    unseen = words & left
-    for word in re.findall(r"\w+", traces[0].target_text):
-        if unseen[word.lower()]:
-            unseen[word.lower()] -= 1
-            spelled.append(word)
-    return Answer(
-        Kind.NUMBER,
-        f"Without positions it writes {translated(min(without))} That has {common} of {words.total()} words.",
-        f"Both sentences have the same {len(traces[0].source_ids)} tokens, and so the encoder is given the same "
-        f"vectors, in another order that nothing tells it. In both: {quoted_all(spelled) or 'nothing'}.",
-        value=common,
-        tolerance=1,
-        bounds=(0, words.total()),
-        names={"first": one.text, "second": other.text, "as_first": traces[0].target_text, "count": words.total()},
-    )
+    first, blind = traces[0].target_text, min(without)
+    words, lower, left = re.findall(r"\w+", first), only_words(first).split(), Counter(only_words(blind).split())
+    if len(without) > 1 or len(set(lower)) < 2:
+        raise Undecided("not_one_translation")
+    common = tuple(word for at, word in enumerate(words) if lower[:at].count(lower[at]) < left[lower[at]])
+    names = {"first": one.text, "second": other.text, "as_first": first, "count": len(words), "blind": blind}
+    names |= {"tokens": len(traces[0].source_ids), "common": common or Say("nothing")}
+    return Answer(Kind.NUMBER, value=len(common), tolerance=1, bounds=(0, len(words)), names=names)
 
 
 @measure
 def position_length(run: Run) -> Answer:
     """Ask how long the vector of a position is, beside the embeddings of the sentence.
 
-    names: pairs, d_model.
+    names: pairs, d_model, least and most (of the embeddings' lengths), longer and positions (how many are longer, of
+    how many).
     """
-    _, summed = _sum(run)
-    table = _formula(run)
-    embeddings, added, _ = summed.norms
-    length, pairs, longer = float(added.mean()), table.d_model // 2, int((embeddings > added).sum())
-    return Answer(
-        Kind.NUMBER,
-        f"Every position's vector is √{pairs} = {length:.1f} long; the embeddings here have lengths from "
-        f"{embeddings.min():.1f} to {embeddings.max():.1f}, and {longer} of {len(added)} are longer.",
-        f"In each pair sin² + cos² = 1, and there are {pairs} pairs: the length is √{pairs} = {length:.1f}.",
-        value=length,
-        tolerance=0.5,
-        names={"pairs": pairs, "d_model": table.d_model},
-    )
+    d_model = _formula(run).d_model
+    embeddings, added, _ = results.study(run.greedy).embedding_sum().norms
+    names = {
+        "pairs": d_model // 2,
+        "d_model": d_model,
+        "least": float(embeddings.min()),
+        "most": float(embeddings.max()),
+    }
+    names |= {"longer": int((embeddings > added).sum()), "positions": len(added)}
+    return Answer(Kind.NUMBER, value=float(added.mean()), tolerance=0.5, names=names)
 
 
 @measure
@@ -96,27 +74,17 @@ def copies_apart(run: Run) -> Answer:
     A word that stands once has its copy in the place of the last token. names: word, first and second (both positions,
     from 0), between (the distance of their vectors), embedding (its length).
     """
-    model, summed = _sum(run)
-    _refuse_bias(model)
-    if model.config.positions == Positions.NONE:
-        raise Undecided("This model adds no positions: two copies of a token stay one vector.")
+    _require_positions(run, "no_positions_to_add")
+    summed = results.study(run.greedy).embedding_sum()
     tokens = results.trace(run.greedy).source_tokens
     words = [at for at in range(len(tokens) - 3) if is_whole_word(tokens, at)]
     if not words:
-        raise Undecided("This sentence has no whole word before its last ones.")
+        raise Undecided("no_whole_word")
     twice = [(one, other) for one, other in combinations(words, 2) if tokens[one] == tokens[other]]
     first, second = (*twice, (max(words, key=lambda at: len(tokens[at])), len(tokens) - 1))[0]
     between = float(np.linalg.norm(summed.positions[first] - summed.positions[second]))
-    embedding = float(summed.norms[0][first])
-    return Answer(
-        Kind.NUMBER,
-        f"The two sums are {between:.2f} apart: as far as the vectors of their positions.",
-        "The embedding falls out: (embedding + first position) − (embedding + second position) is the difference of "
-        f"both positions, and that is {between:.2f} long.",
-        value=between,
-        names={"word": tokens[first], "first": first, "second": second, "between": f"{between:.2f}"}
-        | {"embedding": f"{embedding:.2f}"},
-    )
+    names = {"word": tokens[first], "first": first, "second": second, "between": between}
+    return Answer(Kind.NUMBER, value=between, names=names | {"embedding": float(summed.norms[0][first])})
 
 
 @measure
@@ -127,18 +95,12 @@ def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
     """
     table = _formula(run)
     if pair >= table.d_model // 2 or position + offset >= table.length:
-        raise Undecided("This model has no such pair of dimensions, or no such position.")
+        raise Undecided("no_such_pair")
     one = _degrees(table, pair, 1)
     angle = offset * one
     if not 10.0 <= angle <= 350.0:
-        raise Undecided("In this model this pair turns too slowly or too fast to tell the angle.")
-    return Answer(
-        Kind.NUMBER,
-        f"A shift by {offset} turns pair {pair} by {angle:.1f}°, from position {position} and from any other.",
-        f"One step turns it by {one:.2f}°, wherever it begins: {offset} × {one:.2f}° = {angle:.1f}°.",
-        value=angle,
-        names={"pair": pair, "position": position, "offset": offset, "one": f"{one:.2f}°"},
-    )
+        raise Undecided("no_plain_angle")
+    return Answer(Kind.NUMBER, value=angle, names={"pair": pair, "position": position, "offset": offset, "one": one})
 
 
 @measure
@@ -146,73 +108,61 @@ def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
 def turned_around(run: Run) -> Answer:
     """Ask for an offset that turns the chosen pair back to where it was; the address says pair and offset.
 
-    names: pair, offset, enough (an offset that does it, where there is one).
+    names: pair, offset, angle, away (from the nearest whole turn), one (the angle of a single step), enough (an offset
+    that does it, where there is one), and advice.
     """
     table = _formula(run)
     pair = min(_whole(run.address.get("pair", ""), USUAL_PAIR), table.d_model // 2 - 1)
     offset = max(1, _whole(run.address.get("offset", ""), USUAL_OFFSET))
     angle = _degrees(table, pair, offset)
-    turns = (_degrees(table, pair, each) for each in range(1, MOST_OFFSET + 1))
-    enough = next((at for at, turn in enumerate(turns, start=1) if _is_around(turn)), None)
-    hint = f"An offset of {enough} does it." if enough else "This pair is too slow: take one of a lower number."
-    same = "points almost" if _is_around(angle) else "does not yet point"
+    offsets = range(1, MOST_OFFSET + 1)
+    enough = next((each for each in offsets if _is_around(_degrees(table, pair, each))), None)
     return Answer(
         Kind.DO,
-        f"With an offset of {offset} pair {pair} has turned by {angle:,.1f}° and {same} where it did: it is "
-        f"{_from_full(angle):.1f}° away from the nearest whole turn.",
-        f"One step turns it by {_degrees(table, pair, 1):.2f}°; look for a multiple close to 360°, 720°, … {hint}",
+        tells="truth" if _is_around(angle) else "not_around",
         done=_is_around(angle),
-        names={"pair": pair, "offset": offset, "enough": enough or offset},
+        names={"pair": pair, "offset": offset, "angle": angle, "away": _from_full(angle)}
+        | {"one": _degrees(table, pair, 1), "enough": enough or offset}
+        | {"advice": Say("enough" if enough else "too_slow", {"enough": enough})},
     )
 
 
 @measure
 def most_alike(run: Run) -> Answer:
-    """Ask which pair of positions has the most similar vectors: those of the least distance, wherever they stand."""
+    """Ask which pair of positions has the most similar vectors: those of the least distance, wherever they stand.
+
+    names: one and other, both positions, distance, and value, their cosine.
+    """
     table = _formula(run)
     starts = (table.length // 16, 0, table.length // 3, table.length - 2)
     pairs = [(start, start + distance) for start, distance in zip(starts, _DISTANCES, strict=True)]
     if pairs[0][1] >= table.length - 2:
-        raise Undecided("This model has too few positions to compare distances.")
+        raise Undecided("too_few_positions")
     products = positions.dot_products(table)
-    cosines = {
-        (one, other): float(products[one, other] / np.sqrt(products[one, one] * products[other, other]))
-        for one, other in pairs
-    }
-    options = tuple(
+    options = [
         Option(
             str(other - one),
-            f"positions {one} and {other}",
-            f"They are {other - one} apart, and their cosine is {signed(value, 2)}.",
-            value,
+            value=float(products[one, other] / np.sqrt(products[one, one] * products[other, other])),
+            values={"one": one, "other": other, "distance": other - one},
         )
-        for (one, other), value in cosines.items()
-    )
-    first, second = sorted(cosines, key=lambda pair: -cosines[pair])[:2]
-    if cosines[first] - cosines[second] < APART:
-        raise Undecided("In this model two of these pairs are about equally alike.")
-    return Answer(
-        Kind.ONE,
-        f"Positions {first[0]} and {first[1]} are most alike, with a cosine of {signed(cosines[first], 2)}: the "
-        "distance alone decides, not where they stand.",
-        "The cosines: "
-        + ", ".join(f"{signed(value, 2)} at distance {b - a}" for (a, b), value in cosines.items())
-        + ".",
-        options,
-        largest(options),
-    )
+        for one, other in pairs
+    ]
+    return one_of(options, by=APART, reason="two_pairs_alike")
 
 
 def _formula(run: Run) -> Encoding:
     """Return the model's own table. Raises Undecided where no formula made it."""
     model = run.translator.model
     if model.config.positions != Positions.SINUSOIDAL:
-        raise Undecided("This model's positions are not made of sines and cosines, so there is nothing to compute.")
+        raise Undecided("no_sines")
     return positions.model_encoding(model)
 
 
-def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
-    return run.translator.model, results.study(run.greedy).embedding_sum()
+def _require_positions(run: Run, reason: str) -> None:
+    """Raise Undecided for a model that adds no positions to its embeddings: with the reason where it has none."""
+    reasons = {Positions.NONE: reason, Positions.RELATIVE: "order_by_bias"}
+    if (kind := run.translator.model.config.positions) in reasons:
+        raise Undecided(reasons[kind])
 
 
 def _degrees(table: Encoding, pair: int, offset: int) -> float:

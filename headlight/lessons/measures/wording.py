@@ -9,6 +9,7 @@ from unicodedata import normalize
 
 import numpy as np
 
+from headlight.app import results
 from headlight.lessons.answer import Option, Run, Undecided
 from headlight.lessons.glosses import glosses
 from headlight.lessons.words import Say
@@ -44,6 +45,13 @@ def head_names(layer: int, head: int) -> dict[str, Any]:
     return {"layer": layer, "head": head, "head_name": one_head_name(layer, head)}
 
 
+def first_head(run: Run, kind: str) -> dict[str, Any]:
+    """Return the names of the head of a kind to begin with: those of `head_names`, its first dimension, and d_k."""
+    layer, head = results.default_head(run.request, kind).index
+    d_k = run.translator.model.config.d_k
+    return head_names(layer, head) | {"dimension": head * d_k, "d_k": d_k}
+
+
 def head_in(address: Mapping[str, str]) -> Head | None:
     """Return the head of an address, None where it names no single one."""
     heads = Heads.parse(address.get("head", ""))
@@ -67,6 +75,11 @@ def readable(tokens: Sequence[str]) -> tuple[str, ...]:
         look if look.startswith(CONTINUED) else BLANK if token == SPACE else token
         for token, look in zip(tokens, shown, strict=True)
     )
+
+
+def row_tokens(trace: Trace, kind: str) -> tuple[str, ...]:
+    """Return the token that each row of a kind of attention predicts, in the encoder its own, as sentences name it."""
+    return readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)
 
 
 def readable_candidates(trace: Trace, tokens: Sequence[str]) -> tuple[str, ...]:

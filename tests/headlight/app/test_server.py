@@ -1,4 +1,4 @@
-"""What the server does besides answering."""
+"""The server beside its answers."""
 
 import asyncio
 from pathlib import Path

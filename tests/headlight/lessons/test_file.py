@@ -6,7 +6,7 @@ import pytest
 from support.source_files import ROOT
 
 from headlight.__main__ import main
-from headlight.lessons.file import LessonError, lesson_files, read_lesson, read_lessons
+from headlight.lessons.file import SHIPPED, LessonError, lesson_files, read_lesson, read_lessons
 
 RIGHT = """title = "A lesson"
 goal = "You can read a row."
@@ -132,5 +132,6 @@ def test_the_documentation_lists_every_measure_and_its_lesson_is_right(tmp_path,
     """The list is written by `headlight lessons measures > docs/measures.md`."""
     assert main(["lessons", "measures"]) == 0
     assert (ROOT / "docs" / "measures.md").read_text(encoding="utf-8") == capsys.readouterr().out
-    (lesson,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "lessons.md").read_text("utf-8"), re.M | re.S)
+    lesson, words = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "lessons.md").read_text("utf-8"), re.M | re.S)
+    assert words in (SHIPPED / "heads.toml").read_text("utf-8")
     assert main(["lessons", "check", str(written(tmp_path, lesson))]) == 0, capsys.readouterr().out

@@ -88,8 +88,9 @@ def test_a_projection_is_the_row_times_the_column_and_the_bias(of):
         for (row, column), value in np.ndenumerate(small_example(seed)[of]):
             answer = toy("toy_projection", seed=seed, token=row + 1, dimension=column + 1, of=of)
             assert answer.value == pytest.approx(value, abs=1e-12)
-            factors = ([number(each) for each in answer.names[name].split(", ")] for name in ("row", "column"))
-            assert np.dot(*factors) + number(answer.names["bias"]) == pytest.approx(value, abs=1e-9)
+            row_by_column = np.dot(answer.names["row"], answer.names["column"])
+            assert row_by_column + answer.names["bias"] == pytest.approx(value, abs=1e-9)
+            assert answer.calculation.count(" × ") == 4
 
 
 def test_keys_scores_weights_and_outputs_of_the_small_example_are_those_by_hand():
@@ -125,7 +126,7 @@ def test_masking_the_key_that_is_read_most_is_done_by_the_address_of_this_exampl
             continue
         done += 1
         target = np.argsort(-small_example(seed)["weights"][token - 1])[1]
-        assert not answer.done and answer.names["key"] == f"token {target + 1}"
+        assert not answer.done and answer.names["key"] == target
         for masks in ("".join("01"[at == cell] for at in range(9)) for cell in range(9)):
             open_to = np.array([digit == "0" for digit in masks]).reshape(3, 3)
             weights = small_example(seed, open_to)["weights"][token - 1]
@@ -208,6 +209,7 @@ def test_a_row_may_read_its_own_token_and_all_before():
         tokens, row = run.trace.decoder_input_tokens, answer.names["row"]
         open_to = model_of(run).stages["decoder", 0]["weights"].sum(axis=0)[row] > 0
         assert right_of(answer) == str(open_to.sum()) and len(answer.options) == 4
+        assert {option.name for option in answer.options if not option.feedback} == answer.right
         assert answer.names["fed"] == named(tokens)[row] and answer.names["length"] == len(tokens)
         assert answer.names["dimension"] == answer.names["head"] * D_K
 
@@ -224,7 +226,7 @@ def test_probabilities_without_the_mask_are_those_of_the_model_by_hand():
         assert losses == pytest.approx({name: (before - after)[int(name) - 1] for name in losses}, abs=2e-3)
         assert right_of(answer) == str(1 + int((before - after).argmax())) and len(losses) >= 3
         assert sorted(losses.values())[-2] < max(losses.values()) - 0.09
-        assert answer.names["token"] == named(run.trace.target_tokens)[int(right_of(answer)) - 1]
+        assert answer.texts["token"].startswith(f"“{named(run.trace.target_tokens)[int(right_of(answer)) - 1]}”")
 
 
 @cache
@@ -276,8 +278,7 @@ def test_a_quiet_head_is_one_with_the_smallest_rise():
         for head in range(8):
             without, divided = largest(stages, head, str(kind))
             rises[Head(kind, layer, head)] = without.mean() - divided.mean()
-    names = answer.names
-    quiet = Head(names["quiet_kind"], names["quiet_layer"], names["quiet_head"])
+    quiet = answer.names["quiet"]
     assert rises[quiet] == pytest.approx(min(rises.values()), abs=1e-4) and not answer.done
     assert again(run, "quiet_head", head=quiet.address).done
     for address in (f"{quiet.kind}.all.1", f"{quiet.kind}.1.0", f"{quiet.kind}.99.1", "x.1.1", ""):
@@ -386,7 +387,7 @@ def test_the_angle_is_that_between_two_arrows():
         table = waves(position + offset + 1, run.translator.model.config.d_model)
         angles = np.degrees(np.arctan2(table[:, 2 * pair], table[:, 2 * pair + 1]))  # of each position's clock hand
         assert answer.value % 360 == pytest.approx((angles[position + offset] - angles[position]) % 360, abs=1e-3)
-        assert answer.value == pytest.approx(offset * float(answer.names["one"].rstrip("°")), abs=0.1)
+        assert answer.value == pytest.approx(offset * answer.names["one"], abs=0.1)
 
 
 @pytest.mark.parametrize("pair", [0, 4, 12])

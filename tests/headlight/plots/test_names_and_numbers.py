@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.plots.numbers import format_error, format_probability, percent, scientific
+from headlight.plots.numbers import factor, format_error, format_probability, percent, scientific
 from headlight.plots.tokens import chip_text, in_words, quoted_at, shown_token, shown_tokens, token_label
 from transformer.interpret.head_patterns import word_ranges
 
@@ -20,6 +20,7 @@ CASES = json.loads((TESTS / "shown_tokens.json").read_text(encoding="utf-8"))  #
     [
         (scientific, {0: "0", 0.000699: "6.99·10⁻⁴", 1.0: "1.00·10⁰", 1234567: "1.23·10⁶", 2e-13: "2.00·10⁻¹³"}),
         (format_error, {0.0: "0", 5.96e-8: "6·10⁻⁸", 1e-6: "1·10⁻⁶"}),
+        (factor, {0.5: "0.5", -0.26: "(−0.3)", -0.01: "0.0"}),
         (lambda at: quoted_at(("▁no", "▁cat", "▁no"), at), {1: "“▁cat”", 2: "“▁no” (position 3)"}),
         (lambda noun: quoted_at(("▁no", "▁no"), 1, noun), {"query": "“▁no” (query 2)"}),
         (token_label, {"<b>\"&'": "&lt;b&gt;\"&amp;'"}),
