@@ -113,9 +113,12 @@ class Finding:
 
 
 class Templates:
-    """Templates of a view by name: headlines, and texts for everything else. A call fills one of them."""
+    """Templates of a view by name: headlines, and texts for everything else. A call fills one of them.
 
-    def __init__(self, headlines: Mapping[str, str], texts: Mapping[str, str] | None = None):
+    A template may have the plural forms `one` and `other`, chosen by the number `count`.
+    """
+
+    def __init__(self, headlines: Mapping[str, Any], texts: Mapping[str, Any] | None = None):
         self.headlines, self.texts = headlines, texts or {}
 
     @classmethod
@@ -127,9 +130,11 @@ class Templates:
 
     def __call__(self, name: str, /, **numbers: Any) -> Finding:
         template = self.headlines[name] if name in self.headlines else self.texts[name]
+        if isinstance(template, Mapping):  # plural forms
+            template = template["one" if numbers["count"] == 1 else "other"]
         return Finding(template=template, name=name, numbers=numbers)
 
 
 @cache
-def _read_texts(path: Path) -> dict[str, dict[str, dict[str, str]]]:
+def _read_texts(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
     return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -7,13 +7,14 @@ import { test } from "node:test";
 import { aligned, changesBetween, isSame } from "../../headlight/components/lib/diff.js";
 import { decodeFacts, unpackFacts } from "../../headlight/components/lib/facts.js";
 import { Grid, number, tiny } from "../../headlight/components/lib/format.js";
+import { headName, kindHeadName } from "../../headlight/components/lib/names.js";
 import {
   headAddress, headsAddress, numbersAddress, parseHead, parseHeads, parseNumbers, parseSelection, selectionAddress,
 } from "../../headlight/components/lib/selection.js";
 import { invite } from "../../headlight/components/lib/screen.js";
 import { isGreedyAt, logProbabilities, runnerUp } from "../../headlight/components/lib/trace.js";
 import {
-  chanceText, distinct, headName, kindHeadName, percent, pluralize, sentenceCase, signed,
+  chanceText, distinct, percent, pluralize, sentenceCase, signed,
 } from "../../headlight/components/lib/words.js";
 import { chipText, inWords, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
 import { otherLanguage } from "../../headlight/components/live_page/languages.js";

@@ -1,9 +1,9 @@
 // The explorer's selection and options, shared by its views; their form in the address; and the heads that fit them.
 
 import { element, withMore } from "../lib/canvas.js";
+import { headName } from "../lib/names.js";
 import { isSameHead, parseHead, parseNumbers, selectionAddress } from "../lib/selection.js";
 import { everyHead } from "../lib/thumbnails.js";
-import { headName } from "../lib/words.js";
 import { isSmallestFirst, measureText, tileName } from "./words.js";
 
 const FIRST = {

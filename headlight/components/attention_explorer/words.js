@@ -1,7 +1,8 @@
 // Sentences of the explorer.
 
+import { KIND_NAMES, headName } from "../lib/names.js";
 import { invite } from "../lib/screen.js";
-import { KIND_NAMES, grouped, headName, percent, pluralize, quoted, sentenceCase } from "../lib/words.js";
+import { grouped, percent, pluralize, quoted, sentenceCase } from "../lib/words.js";
 
 const KIND_TEXTS = {
   encoder: "Every source word looks at the whole source.",

@@ -1,6 +1,7 @@
 // Texts of the steps of an attention block; `block` is that of story.js. Formulas have tags of HTML and no token.
 
-import { KIND_NAMES, percent, signed } from "../lib/words.js";
+import { KIND_NAMES } from "../lib/names.js";
+import { percent, signed } from "../lib/words.js";
 
 const RMS = "RMSNorm divides each vector by its root mean square and scales each dimension by a learned γ. LayerNorm " +
   "would also subtract the mean and add a β; Zhang and Sennrich 2019 find that models do as well without.";

@@ -5,9 +5,10 @@
 // `shownCross` and `shownDecoder` are the maps of the chosen head: { shape: [queries, keys], weights }.
 
 import { averageMap } from "../lib/maps.js";
+import { headName } from "../lib/names.js";
 import { SPECIAL_TOKENS } from "../lib/tokens.js";
 import { candidatesAt, isNeverChosen, runnerUp } from "../lib/trace.js";
-import { chanceText, headName } from "../lib/words.js";
+import { chanceText } from "../lib/words.js";
 import { givenText, hardestFinding, restText, stepSentence } from "./words.js";
 
 export function stepsOf(trace, chosen, { forced = 0, unforced = "" }) {

@@ -1,8 +1,8 @@
 // Sentences of the head switches.
 
 import { likelihoodText, shareText } from "../lib/losses.js";
+import { kindHeadName } from "../lib/names.js";
 import { invite } from "../lib/screen.js";
-import { kindHeadName } from "../lib/words.js";
 
 export function headText(head, losses, tokens, turned) {
   const end = turned ? " Another translation comes." : "";

@@ -2,7 +2,7 @@
 // for pages without a model.
 
 import { openModel } from "../engine/headlight.js";
-import { NOTHING } from "../lib/words.js";
+import { NOTHING } from "../lib/names.js";
 import { addressOf, readAddress } from "./address.js";
 import { Lessons } from "./lessons.js";
 import { Training } from "./training_view.js";

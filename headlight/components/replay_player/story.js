@@ -9,7 +9,8 @@
 //   focus: { shape: [snapshots, layers, heads], weights }, uniform: a number or null
 //   patterns: { "layer.head": one { place, rows, eligible } or null per snapshot }, layer and head from 0
 
-import { KIND_NAMES, grouped, headName, percent } from "../lib/words.js";
+import { KIND_NAMES, headName } from "../lib/names.js";
+import { grouped, percent } from "../lib/words.js";
 import {
   axesText, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
 } from "./words.js";

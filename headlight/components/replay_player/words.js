@@ -1,6 +1,7 @@
 // Sentences and numbers of the training replay.
 
-import { NOTHING, grouped, headName, percent, pluralize, sentenceCase } from "../lib/words.js";
+import { NOTHING, headName } from "../lib/names.js";
+import { grouped, percent, pluralize, sentenceCase } from "../lib/words.js";
 
 const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
 

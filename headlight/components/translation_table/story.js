@@ -11,8 +11,8 @@
 
 import { ranked } from "../head_switches/story.js";
 import { isSame } from "../lib/diff.js";
+import { NOTHING } from "../lib/names.js";
 import { isGreedy, logProbabilities } from "../lib/trace.js";
-import { NOTHING } from "../lib/words.js";
 import { changeRows, ownRows } from "./rows.js";
 import {
   ALL_ON, CHANGE_LABEL, NO_CHANGE, OWN_LABEL, outcomeFinding, rankingFinding, changeText, leadText,

@@ -1,8 +1,9 @@
 // Sentences on a translation and on what becomes of it under a change.
 
 import { likelihoodText, movedText, shareText } from "../lib/losses.js";
+import { kindHeadName, kindName, rowText } from "../lib/names.js";
 import { sum } from "../lib/trace.js";
-import { LEAST_SHOWN, distinct, kindHeadName, kindName, pluralize, quotedAt, rowText, signed } from "../lib/words.js";
+import { LEAST_SHOWN, distinct, pluralize, quotedAt, signed } from "../lib/words.js";
 
 export const CHANGE_LABEL = "Both translations token under token, with the log-probability of each token";
 export const OWN_LABEL = "Your translation and the model's token under token, with log P and rank of each token";

@@ -3,8 +3,9 @@
 
 import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { rowText } from "../lib/names.js";
 import { inWords, shownTokens, spoken } from "../lib/tokens.js";
-import { percentInCell, rowText } from "../lib/words.js";
+import { percentInCell } from "../lib/words.js";
 import { redistributed, written } from "./weights.js";
 
 const LEAST = 0.005; // a change that two decimals show

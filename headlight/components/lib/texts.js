@@ -1,0 +1,29 @@
+// Templates of texts.toml, filled with named numbers as by Formatter of headlight/app/finding.py.
+
+import { chanceText, grouped, percent, quoted, signed } from "./words.js";
+
+const FIELD = /\{(\w+)(?::([^}]*))?\}/g;
+const FORMATS = { ",": grouped, percent, probability: chanceText, signed, token: quoted };
+const PLURALS = new Intl.PluralRules("en");
+
+// Return a function that fills the templates of a module by their names. Among the plural forms of a template, { one,
+// other }, the value `count` chooses.
+export const sayer = (templates) => (name, values = {}) => {
+  const template = templates[name];
+  return fill(template.other ? template[PLURALS.select(values.count)] : template, values);
+};
+
+// "{share:percent} on {keys:, }": the format of a list is the text between its items. A missing value is an error.
+export function fill(template, values) {
+  return template.replace(FIELD, (_, name, format = "") => {
+    if (values[name] === undefined) throw new Error(`no value for {${name}} of “${template}”`);
+    return formatted(values[name], format);
+  });
+}
+
+function formatted(value, format) {
+  if (Array.isArray(value)) return value.join(format);
+  const decimals = /^\.(\d)f$/.exec(format), [name, digits = 2] = format.split(" ");
+  if (decimals) return value.toFixed(Number(decimals[1]));
+  return format ? FORMATS[name](value, Number(digits)) : String(value);
+}

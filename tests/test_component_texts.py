@@ -1,0 +1,88 @@
+"""Texts of the components: every call names a template and its values, and no sentence stands in JavaScript."""
+
+import re
+import tomllib
+from string import Formatter
+
+import pytest
+from support.javascript import calls, split, strings, text_of
+
+from headlight.components.bundle import FOLDER
+
+MODULES = sorted(path for path in FOLDER.glob("*/*.js") if path.parent.name != "node_modules")
+FILES = sorted(FOLDER.glob("*/texts.toml"))
+TABLES = {
+    (path.parent.name, module): table
+    for path in FILES
+    for module, table in tomllib.loads(path.read_text(encoding="utf-8")).items()
+}
+FORMATS = r"|,|\.\df|percent|probability|signed( \d)?|token"
+NAME = re.compile(r"(?:^|[?:])\s*([\"`][\w${}.()\[\] ]*[\"`])")
+
+
+def names_of(argument: str, table: dict) -> set[str]:
+    """Return the templates that the first argument of a call may name; of a variable all."""
+    found = set()
+    for alternative in split(argument, separators="?:")[-2:] if "?" in argument else [argument]:
+        literal = next((text for at, text in strings(alternative) if at == 0), "`${name}`")
+        pattern = re.sub("…", r"\\w+", text_of(literal))
+        found |= {name for name in table if re.fullmatch(pattern, name)} or {pattern}
+    return found
+
+
+def values_of(arguments: list[str]) -> set[str] | None:
+    """Return the names of the values that a call passes; None where they are not written there."""
+    if len(arguments) < 2:
+        return set()
+    values = arguments[1]
+    if not values.startswith("{") or "..." in values:
+        return None
+    return {part.split(":")[0].strip() for part in split(values, 1)}
+
+
+@pytest.mark.parametrize("module", TABLES, ids="/".join)
+def test_every_call_names_a_template_and_passes_its_values(module):
+    table = TABLES[module]
+    source = (FOLDER / module[0] / f"{module[1]}.js").read_text(encoding="utf-8")
+    used = set()
+    for arguments in calls(source, "say"):
+        names, values = names_of(arguments[0], table), values_of(arguments)
+        assert names <= set(table), f"no template {names - set(table)}"
+        used |= names
+        for name in names if values is not None else ():
+            assert fields_of(table[name]) <= values, f"{name} lacks {fields_of(table[name]) - values}"
+    assert used == set(table), "templates that no call names"
+
+
+def fields_of(template: str | dict) -> set[str]:
+    """Return the names of the values of a template, and of the number that chooses a plural form."""
+    if isinstance(template, dict):
+        assert set(template) == {"one", "other"}
+        return {"count"}.union(*map(fields_of, template.values()))
+    fields = [(name, spec) for _, name, spec, _ in Formatter().parse(template) if name is not None]
+    assert all(re.fullmatch(FORMATS, spec) or not spec.strip(" ,;:·andor") for _, spec in fields), template
+    return {name for name, _ in fields}
+
+
+MOST_SENTENCES = 20  # of at least three words, outside errors
+
+
+def test_sentences_stand_in_texts_not_in_javascript():
+    found = [
+        f"{path.parent.name}/{path.name}: {text}"
+        for path in MODULES
+        if path.parent.name != "engine"  # errors
+        for text in sentences(path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) <= MOST_SENTENCES, "\n".join(found)
+
+
+def sentences(source: str) -> list[str]:
+    """Return the strings of at least three English words, without messages of errors, selectors and styles."""
+    word = r"(?<![\w.#/\[-])[A-Za-z][a-z'’]*(?![\w\[(/=:-])"
+    return [
+        text
+        for at, text in strings(source)
+        if len(re.findall(word, text_of(text, " 1 "))) >= 3
+        and not re.search(r"Error\(\s*$|console\.\w+\($|query\w*\($|matches\($|closest\($", source[max(0, at - 40) : at])
+    ]
