@@ -16,7 +16,7 @@ TABLES = {
     for path in FILES
     for module, table in tomllib.loads(path.read_text(encoding="utf-8")).items()
 }
-FORMATS = r"|,|\.\df|percent|probability|signed( \d)?|token"
+FORMATS = r"|,|number( \d)?|\.\df|percent|probability|signed( \d)?|token"
 NAME = re.compile(r"(?:^|[?:])\s*([\"`][\w${}.()\[\] ]*[\"`])")
 
 

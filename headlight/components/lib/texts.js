@@ -1,9 +1,13 @@
 // Templates of texts.toml, filled with named numbers as by Formatter of headlight/app/finding.py.
 
+import { number } from "./format.js";
 import { chanceText, grouped, percent, quoted, signed } from "./words.js";
 
 const FIELD = /\{(\w+)(?::([^}]*))?\}/g;
-const FORMATS = { ",": grouped, percent, probability: chanceText, signed, token: quoted };
+const FORMATS = {
+  ",": grouped, number, percent, probability: chanceText, signed: (value, digits = 2) => signed(value, digits),
+  token: quoted,
+};
 const PLURALS = new Intl.PluralRules("en");
 
 // Return a function that fills the templates of a module by their names. Among the plural forms of a template, { one,
@@ -23,7 +27,7 @@ export function fill(template, values) {
 
 function formatted(value, format) {
   if (Array.isArray(value)) return value.join(format);
-  const decimals = /^\.(\d)f$/.exec(format), [name, digits = 2] = format.split(" ");
+  const decimals = /^\.(\d)f$/.exec(format), [name, ...digits] = format.split(" ");
   if (decimals) return value.toFixed(Number(decimals[1]));
-  return format ? FORMATS[name](value, Number(digits)) : String(value);
+  return format ? FORMATS[name](value, ...digits.map(Number)) : String(value);
 }
