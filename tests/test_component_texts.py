@@ -17,17 +17,13 @@ TABLES = {
     for module, table in tomllib.loads(path.read_text(encoding="utf-8")).items()
 }
 FORMATS = r"|,|number( \d)?|\.\df|percent|probability|signed( \d)?|token"
-NAME = re.compile(r"(?:^|[?:])\s*([\"`][\w${}.()\[\] ]*[\"`])")
 
 
 def names_of(argument: str, table: dict) -> set[str]:
     """Return the templates that the first argument of a call may name; of a variable all."""
-    found = set()
-    for alternative in split(argument, separators="?:")[-2:] if "?" in argument else [argument]:
-        literal = next((text for at, text in strings(alternative) if at == 0), "`${name}`")
-        pattern = re.sub("…", r"\\w+", text_of(literal))
-        found |= {name for name in table if re.fullmatch(pattern, name)} or {pattern}
-    return found
+    literals = [part for part in split(argument, separators="?:") if part[0] in "\"`"] or ["`${name}`"]
+    patterns = [text_of(literal, r"\w+") for literal in literals]
+    return set().union(*({name for name in table if re.fullmatch(each, name)} or {each} for each in patterns))
 
 
 def values_of(arguments: list[str]) -> set[str] | None:

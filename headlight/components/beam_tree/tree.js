@@ -14,6 +14,7 @@ import { percent } from "../lib/words.js";
 import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 import { findingOf, treeOf } from "./story.js";
+import { say } from "./texts.toml";
 import { readerText } from "./words.js";
 
 const HIGH = 33; // pixels from row to row
@@ -84,9 +85,7 @@ class BeamTree extends Component {
 
   describe(target) {
     const branch = target ? this.data.branches[target.dataset.number] : null;
-    const invitation = invite("Each column is a step, each button a translation under way; the stronger its colour, " +
-      "the more probable its token. Click one to search on from there.");
-    this.readout.textContent = branch ? inWords(branch.words) : invitation;
+    this.readout.textContent = branch ? inWords(branch.words) : invite(say("invitation"));
     const dark = isDark(this.stage);
     const chips = Array.from(branch?.reads ?? [], (weight, index) => {
       const token = this.data.source[index], chip = element("span", "", chipText(token));

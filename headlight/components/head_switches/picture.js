@@ -1,6 +1,7 @@
 // The caption of a picture of what the translation loses without each head, and these losses.
 
 import { tableOfMatrices } from "../export/csv.js";
+import { say } from "./texts.toml";
 import { captionText } from "./words.js";
 
 // The figure for the download menu, without its picture.
@@ -10,11 +11,11 @@ export function figureOf({ kinds, limit, ablation }) {
   }));
   return {
     name: "head_importance",
-    label: "What the translation loses without each head alone",
+    label: say("label"),
     caption: captionText(ablation, limit),
-    table: () => tableOfMatrices(matrices(), { row: "layer", column: "head", value: "loss of log P in nats" }),
+    table: () => tableOfMatrices(matrices(), { row: say("layer"), column: say("head"), value: say("loss") }),
     matrices,
   };
 }
 
-const namesOf = (what, count) => Array.from({ length: count }, (_, at) => `${what} ${at + 1}`);
+const namesOf = (what, count) => Array.from({ length: count }, (_, at) => say(`${what}_name`, { number: at + 1 }));

@@ -11,6 +11,7 @@ import { tableRow } from "../lib/table.js";
 import { inWords, spoken } from "../lib/tokens.js";
 import { figureOf } from "./picture.js";
 import { switchesOf } from "./story.js";
+import { say } from "./texts.toml";
 import { invitation, limitText } from "./words.js";
 
 const WIDEST = 36, NARROWEST = 17, BESIDE = 22, APART = 2; // pixels
@@ -22,7 +23,7 @@ class HeadSwitches extends Component {
     for (const name of ["grids", "readout", "limit", "scale"]) this[name] = find(`.${name}`);
     this.buttons = new Map();
     this.off = [];
-    const figure = () => figureOf(this.data), label = "what is lost without each head";
+    const figure = () => figureOf(this.data), label = say("download");
     find(".under").append(offerPicture(label, figure, find(".switches"), () => [this.grids]));
     this.allOn = find(".all_on");
     this.allOn.onclick = () => this.choose([]);
@@ -52,7 +53,7 @@ class HeadSwitches extends Component {
 
   grid({ kind, losses }) {
     const head = element("tr", "", element("th"), ...losses[0].map((_, index) => element("th", "", index + 1)));
-    head.title = "head";
+    head.title = say("head");
     const buttons = (row, layer) => row.map((_, index) => this.button(kind, layer, index));
     const rows = losses.map((row, layer) => tableRow([`L${layer + 1}`, ...buttons(row, layer)]));
     const body = element("tbody", "", head, ...rows);

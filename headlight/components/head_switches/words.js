@@ -3,18 +3,13 @@
 import { likelihoodText, shareText } from "../lib/losses.js";
 import { kindHeadName } from "../lib/names.js";
 import { invite } from "../lib/screen.js";
+import { say } from "./texts.toml";
 
 export function headText(head, losses, tokens, turned) {
-  const end = turned ? " Another translation comes." : "";
-  const moved = `${likelihoodText(losses)}${shareText(losses, tokens)}`;
-  return `Without ${kindHeadName(head)} the translation is ${moved}.${end}`;
+  const moved = likelihoodText(losses) + shareText(losses, tokens);
+  return say(turned ? "head_turned" : "head", { head: kindHeadName(head), moved });
 }
 
-export const invitation = () => invite("Each cell is a head. The browner, the more this translation needs it. Click " +
-  "to switch it off.");
-
-export const limitText = (limit) => `without it: up to ${likelihoodText([limit])}`;
-
-export const captionText = (ablation, limit) => "What the translation loses of its log P, in nats, without each head " +
-  `alone, ablated by ${ablation}: brown, a loss; teal, a gain; the full colours stand for ${limit.toFixed(2)}. ` +
-  "A dot: without the head another translation comes.";
+export const invitation = () => invite(say("invitation"));
+export const limitText = (limit) => say("limit", { moved: likelihoodText([limit]) });
+export const captionText = (ablation, limit) => say("caption", { ablation, limit });

@@ -11,6 +11,7 @@
 
 import { KIND_NAMES, headName } from "../lib/names.js";
 import { grouped, percent } from "../lib/words.js";
+import { say } from "./texts.toml";
 import {
   axesText, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
 } from "./words.js";
@@ -84,7 +85,7 @@ function lossCurve(facts) {
   const texts = losses.map((loss) => (loss === null ? "" : lossText(loss)));
   const x = positions(facts, known.map(([step]) => step)), y = known.map(([, loss]) => loss);
   const lines = known.length ? [{ x, y }] : [];
-  return { title: "Training loss", lines, ...scale(ceiling(Math.max(0, ...y))), at, texts };
+  return { title: say("loss"), lines, ...scale(ceiling(Math.max(0, ...y))), at, texts };
 }
 
 // The score as it was measured, a dot each time; at a snapshot the latest measured by then.
@@ -110,7 +111,7 @@ function focusCurve(facts, layer, head) {
     }
   }
   const at = line.map((value, snapshot) => [snapshot, value]), texts = line.map(percent);
-  const title = "A row's largest weight: this head, and faint the others";
+  const title = say("focus");
   const { high, ticks } = scale(1);
   return { title, lines: [...others, { x, y: line }], high, ticks: ticks.map(([at]) => [at, percent(at)]), at, texts };
 }
