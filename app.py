@@ -16,7 +16,7 @@ else:
     from streamlit.starlette import App
 
     from headlight.app.open_files import HandshakeLimit
-    from headlight.app.server import open_browser
+    from headlight.app.server import give_memory_back, open_browser
     from headlight.classroom import check_store, class_routes, housekeeping
     from headlight.components.modules import module_routes
 
@@ -26,8 +26,10 @@ else:
     async def lifespan(_: App):
         """Do what the server does besides answering."""
         asyncio.get_running_loop().call_soon(open_browser)
+        memory = asyncio.create_task(give_memory_back())
         async with housekeeping():
             yield
+        memory.cancel()
 
     routes = [*class_routes(), *module_routes()]
     app = App(__file__, routes=routes, lifespan=lifespan, middleware=[Middleware(HandshakeLimit)])

@@ -28,11 +28,11 @@ APP = {
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
     "Attention": ("Attention", [(".explorer .query_tokens button", 1)]),
     "What if": ("What if", [("td button", 24)]),
-    "Inside": ("Inside", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
+    "Inside": ("Inside", [(".whole_pass canvas", 1), (".whole_pass .parts button", 1)]),
     "Positions": ("Positions", [(".finding .headline", 1)]),
     "Training": ("Training", [("table.map td", 1)]),
-    "Research": ("Research", [(".head_finder", 1)]),
-    "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 10)]),
+    "Research": ("Research", [("[class*=st-key-tile_]", 9)]),
+    "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 11)]),
 }
 SENTENCE_PAGE = "Decoding"
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}

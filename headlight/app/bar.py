@@ -13,6 +13,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
+from headlight.language import LANGUAGES, language
 from transformer import Beam, Greedy, Sampling, Translator, UserError, __version__
 from transformer.checkpoint import Checkpoint, data_of
 from transformer.model.device import describe_device
@@ -107,7 +108,21 @@ def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
     )
     if present:
         st.html(style(PRESENT))
+    _offer_languages()
     return _options(checkpoint)
+
+
+def _offer_languages() -> None:
+    """Offer the languages of the interface."""
+    names = {code: str(each["name"]) for code, each in LANGUAGES.items()}
+    st.menu_button(
+        language().upper(), list(names), key="ui_menu", format_func=names.get, type="tertiary", on_click=_take_language
+    )
+
+
+def _take_language() -> None:
+    if chosen := st.session_state["ui_menu"]:
+        state.go(ui=chosen)
 
 
 def hide_sentence() -> None:

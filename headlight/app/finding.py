@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import string
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from headlight.language import number, texts_of
 from headlight.plots.names import kind_head_name, one_head_name
 from headlight.plots.numbers import format_error, format_probability, percent, pluralize, scientific, signed
 from headlight.plots.tokens import quoted, quoted_at
@@ -17,9 +16,7 @@ from headlight.plots.tokens import quoted, quoted_at
 
 def short(value: float) -> str:
     """Return a positive number with few digits: 0.00068, 6.3, 112, 47,117."""
-    if value < 1:
-        return f"{value:.2g}"
-    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+    return number(f"{value:.2g}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:,.0f}")
 
 
 # Formats behind the colon of a field, besides Python's own; some take an argument after a blank.
@@ -59,7 +56,8 @@ class Formatter(string.Formatter):
         name, _, argument = spec.partition(" ")
         if name in FORMATS:
             return FORMATS[name](value, *filter(None, [argument]))
-        return format(value, spec)
+        text = format(value, spec)
+        return number(text) if isinstance(value, int | float) else text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,26 +113,30 @@ class Finding:
 class Templates:
     """Templates of a view by name: headlines, and texts for everything else. A call fills one of them.
 
-    A template may have the plural forms `one` and `other`, chosen by the number `count`.
+    A template may have the plural forms `one` and `other`, between which the number `count` chooses.
     """
 
-    def __init__(self, headlines: Mapping[str, Any], texts: Mapping[str, Any] | None = None):
-        self.headlines, self.texts = headlines, texts or {}
+    def __init__(self, read: Callable[[], Mapping[str, Mapping[str, Any]]]):
+        self._read = read
 
     @classmethod
     def beside(cls, module: str) -> Templates:
         """Return the templates of a module, given its file, from texts.toml in the same folder."""
         path = Path(module)
-        tables = _read_texts(path.with_name("texts.toml"))[path.stem]
-        return cls(tables.get("headlines", {}), tables.get("texts"))
+        return cls(lambda: texts_of(path.with_name("texts.toml"))[path.stem])
+
+    @property
+    def headlines(self) -> Mapping[str, Any]:
+        """Return the headlines in the language of the interface."""
+        return self._read().get("headlines", {})
+
+    @property
+    def texts(self) -> Mapping[str, Any]:
+        """Return all other texts in the language of the interface."""
+        return self._read().get("texts", {})
 
     def __call__(self, name: str, /, **numbers: Any) -> Finding:
         template = self.headlines[name] if name in self.headlines else self.texts[name]
-        if isinstance(template, Mapping):  # plural forms
+        if isinstance(template, Mapping):
             template = template["one" if numbers["count"] == 1 else "other"]
         return Finding(template=template, name=name, numbers=numbers)
-
-
-@cache
-def _read_texts(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))

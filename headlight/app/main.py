@@ -41,11 +41,14 @@ def main(guide: Guide) -> None:
         st.html(style(FOLDER / "embed.css"))
     st.logo(picture(FOLDER / "logo.svg"), size="large", icon_image=picture(FOLDER / "icon.svg"))
     with starting():
-        from . import bar, results
+        from headlight.language import choose_language
+
+        from . import bar, results, state
         from .model_queue import in_turn
         from .navigation import group_headings, is_home, navigation, run_page, show_name
         from .widgets import offer_downloads
 
+        choose_language(state.language)
         show_panel = guide.show_panel  # imports the lessons
     notice = st.empty()  # for waiting visitors
     page = navigation()

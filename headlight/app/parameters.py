@@ -28,6 +28,7 @@ _BAR = {  # on every page
     "temperature": Parameter("temperature of sampling", 1.0, (0.1, 2.0)),
     "topk": Parameter("k of top-k sampling, 0 for all", 0, (0, 50)),
     "seed": Parameter("seed of sampling", 1, (1, 9999)),
+    "ui": Parameter("the language of the interface: en, de or fr; without it the browser's", ""),
     "present": Parameter("1 for presentation mode: no bar, larger type", ""),
     "lesson": Parameter("the lesson and its step, such as attention.3", ""),
     "class": Parameter("the code of the class whose teacher's screen this is", ""),

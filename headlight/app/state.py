@@ -24,6 +24,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.components.show import STATE
+from headlight.language import ENGLISH, first_known
 
 from .parameters import PARAMETERS, default_of, names_of, view_of_old_address
 
@@ -109,6 +110,13 @@ def current() -> State:
 def value(name: str) -> str:
     """Return the value of a name in the address, else its default, "" without one."""
     return current().value(name)
+
+
+def language() -> str:
+    """Return the language of the interface: the address's, else the browser's, English where we lack it."""
+    if get_script_run_ctx() is None:
+        return ENGLISH
+    return first_known(value("ui"), st.context.locale or "")
 
 
 def in_address() -> dict[str, str]:

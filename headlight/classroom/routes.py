@@ -1,7 +1,7 @@
 """HTTP routes of phones in a class: a page of a few kilobytes, and the class's state every two seconds.
 
     GET  /c                       the field for a code
-    GET  /c/CODE                  the page, the same for all
+    GET  /c/CODE?ui=de            the page in a language, the same for all
     GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON, besides a quiz
     POST /c/CODE/answer           {"round": 3, "choice": 1}; 200 once it is durable, repeated at will
     GET  /c/CODE/try              leads to the app, where the question can be tried, once it is revealed
@@ -32,6 +32,8 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.url_util import make_url_path
 
+from headlight.language import LANGUAGES, first_known, texts_of
+
 from .admission import Presence, RateLimit, hash_participant, network_of
 from .opening import has_store, open_store
 from .quiz import chosen_options
@@ -46,30 +48,30 @@ MOST_BODY = 1000  # bytes
 WRONG_CODES, WRONG_SECONDS = 10, 60.0  # of one address, until it has to wait
 PURGE = 600.0  # seconds between two looks for classes past their time
 _PARTICIPANT = re.compile(r"[0-9a-f]{16}")
-_NO_CODE = "A code has five letters and digits, and no vowels: please look at it again."
-_NONE = "There is no class {}: please look at the code again."
-_WAIT = "Too many wrong codes came from your network: please wait a minute, and look at the code again."
-_OVER = "This class is over."
-_UNREACHABLE = "The server cannot reach its classes: please try again in a moment."
-_REFUSED = {
-    Outcome.LOCKED: (403, "This class lets nobody in any more: please ask your teacher."),
-    Outcome.FULL: (403, "This class is full."),
-    Outcome.REMOVED: (403, "Your teacher has removed you from this class."),
-    Outcome.WAITING: (429, "One moment: you are almost in."),
-    Outcome.CROWDED: (429, "Many are joining from your network: please wait, you will be in within a minute."),
-    Outcome.NO_CLASS: (404, _OVER),
-    Outcome.CLOSED: (409, "This question is closed."),
-    Outcome.TOO_SOON: (429, "One answer a second."),
+_STATUSES = {  # of refusals, whose sentences have the names of their outcomes
+    Outcome.LOCKED: 403,
+    Outcome.FULL: 403,
+    Outcome.REMOVED: 403,
+    Outcome.WAITING: 429,
+    Outcome.CROWDED: 429,
+    Outcome.NO_CLASS: 404,
+    Outcome.CLOSED: 409,
+    Outcome.TOO_SOON: 429,
 }
 _FOLDER = Path(__file__).parent
+_WORDS = _FOLDER / "texts.toml"
 
 
 class Refusal(Exception):  # noqa: N818 -- an answer as any other
-    """A refused request: a status and a sentence."""
+    """A refused request: a status, and the name of its sentence in texts.toml with what it names."""
 
-    def __init__(self, status: int, sentence: str):
-        super().__init__(sentence)
-        self.status, self.sentence = status, sentence
+    def __init__(self, status: int, name: str, **values: str):
+        super().__init__(name)
+        self.status, self.name, self.values = status, name, values
+
+    def sentence(self, language: str) -> str:
+        """Return the sentence in a language."""
+        return str(texts_of(_WORDS, language)["refused"][self.name]).format(**self.values)
 
 
 class Page:
@@ -88,7 +90,7 @@ class Page:
         page = self._read("student.html")
         for name, value in {"style": style, "script": script, "door": door}.items():
             page = page.replace(f"{{{{{name}}}}}", value)
-        self._page = page
+        self._pages = {language: _in_language(page, language) for language in LANGUAGES}
 
     @staticmethod
     def _read(name: str) -> str:
@@ -96,11 +98,24 @@ class Page:
         lines = [line.strip() for line in (_FOLDER / name).read_text(encoding="utf-8").splitlines()]
         return "\n".join(line for line in lines if not line.startswith("// "))
 
-    def response(self, status: int = 200, *, code: str = "", error: str = "") -> HTMLResponse:
+    def response(self, language: str, *, code: str = "", refusal: Refusal | None = None) -> HTMLResponse:
         """Return the page for a class, or with a sentence above the field for a code. Neither has a sign of HTML's."""
-        values = {"code": code, "title": code, "error": error}
-        page = re.sub(r"\{\{(code|title|error)\}\}", lambda match: values[match[1]], self._page)
-        return HTMLResponse(page, status, self._headers)
+        values = {"code": code, "error": refusal.sentence(language) if refusal else ""}
+        page = re.sub(r"\{\{(code|error)\}\}", lambda match: values[match[1]], self._pages[language])
+        return HTMLResponse(page, refusal.status if refusal else 200, self._headers)
+
+
+def _in_language(page: str, language: str) -> str:
+    """Return the page in a language, with links to itself in the others."""
+    texts = texts_of(_WORDS, language)
+    others = [
+        f'<a href="?ui={name}" lang="{name}">{each["name"]}</a>' for name, each in LANGUAGES.items() if name != language
+    ]
+    values = texts["page"] | {"language": language, "languages": " · ".join(others)}
+    values |= {"texts": json.dumps(texts["phone"], ensure_ascii=False).replace("'", "&#39;")}
+    for name, value in values.items():
+        page = page.replace(f"{{{{{name}}}}}", value)
+    return page
 
 
 class Desk:
@@ -113,14 +128,14 @@ class Desk:
         self._threads = ThreadPoolExecutor(8, "classroom")
         self._final_tally = lru_cache(maxsize=1000)(self._tally)
 
-    async def run(self, function: Callable[..., Response], *arguments: object) -> Response:
+    async def run(self, request: Request, function: Callable[..., Response], *arguments: object) -> Response:
         """Run a handler; a refusal is its answer."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *arguments))
         except Refusal as refusal:
-            return _refused(refusal.status, refusal.sentence)
+            return _refused(request, refusal)
         except StoreError:
-            return _refused(503, _UNREACHABLE)
+            return _refused(request, Refusal(503, "unreachable"))
 
     @property
     def store(self) -> "SqliteStore":
@@ -135,17 +150,17 @@ class Desk:
                 self._presence = Presence(self.store)
             return self._presence
 
-    def enter(self, code: str, address: str) -> Response:
-        """Return the page for a code, as it was typed."""
+    def enter(self, code: str, address: str, language: str, chosen: str = "") -> Response:
+        """Return the page for a code, as it was typed, in a language. chosen: the part of the address that says it."""
         try:
             classroom = self._find(code, address)
         except Refusal as refusal:
-            return self.page.response(refusal.status, error=refusal.sentence)
+            return self.page.response(language, refusal=refusal)
         except StoreError:
-            return self.page.response(503, error=_UNREACHABLE)
+            return self.page.response(language, refusal=Refusal(503, "unreachable"))
         if classroom.code != code:
-            return RedirectResponse(f"{self.door}/{classroom.code}", 303)
-        return self.page.response(code=classroom.code)
+            return RedirectResponse(f"{self.door}/{classroom.code}{chosen}", 303)
+        return self.page.response(language, code=classroom.code)
 
     def _find(self, code: str, address: str) -> Classroom:
         """Return the class of a code. Raises Refusal."""
@@ -153,9 +168,11 @@ class Desk:
         classroom = self.store.read(read) if read else None
         if classroom is None:
             limited = self._wrong.is_exceeded(address)
-            raise Refusal(429, _WAIT) if limited else Refusal(404, _NONE.format(read) if read else _NO_CODE)
+            if limited:
+                raise Refusal(429, "wait")
+            raise Refusal(404, "no_such_class", code=read) if read else Refusal(404, "no_code")
         if classroom.phase == Phase.ENDED:
-            raise Refusal(410, _OVER)
+            raise Refusal(410, "no_class")
         return classroom
 
     def state(self, code: str, address: str, number: str, known: int) -> Response:
@@ -181,13 +198,13 @@ class Desk:
         classroom = self._find(code, address)
         current = classroom.current
         if not isinstance(body, dict) or type(body.get("round")) is not int:
-            raise Refusal(400, "This is no answer.")
+            raise Refusal(400, "no_answer")
         if current is None or current.number != body["round"]:
-            raise Refusal(*_REFUSED[Outcome.CLOSED])
+            raise refusal_of(Outcome.CLOSED)
         try:
             choice = current.read_choice(body.get("choice"))
         except ValueError:
-            raise Refusal(400, "This answers another question.") from None
+            raise Refusal(400, "other_question") from None
         participant = self._admitted(classroom, number, address)
         answer = Answer(round=current.number, participant=participant, choice=choice, at=self.store.now())
         self._let_pass(self.store.answer(classroom.code, answer))
@@ -202,14 +219,14 @@ class Desk:
     @staticmethod
     def _let_pass(outcome: Outcome) -> None:
         if outcome != Outcome.KEPT:
-            raise Refusal(*_REFUSED[outcome])
+            raise refusal_of(outcome)
 
     def try_it(self, code: str, address: str) -> Response:
         """Redirect to the app's page of the question."""
         classroom = self._find(code, address)
         current = classroom.current
         if current is None or classroom.phase != Phase.REVEALED or not current.truth.link:
-            raise Refusal(404, "There is nothing to try yet.")
+            raise Refusal(404, "nothing_to_try")
         page, _, query = current.truth.link.partition("?")
         left = [(name, value) for name, value in parse_qsl(query) if name != "present"]
         return RedirectResponse(f"{self.door[: -len('c')]}{page}{'?' if left else ''}{urlencode(left)}", 303)
@@ -219,8 +236,8 @@ class Desk:
         classroom = self._find(code, address)
         try:
             content = Teacher(self.store, classroom.code, secret).csv()
-        except NotTheTeacherError as error:
-            raise Refusal(403, str(error)) from None
+        except NotTheTeacherError:
+            raise Refusal(403, "not_the_teacher") from None
         headers = {**_NO_STORE, "Content-Disposition": f'attachment; filename="class-{classroom.code}.csv"'}
         return Response(content, media_type="text/csv", headers=headers)
 
@@ -287,47 +304,48 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store, *, with_app: b
     door = make_url_path(config.get_option("server.baseUrlPath") or "", "c")
     desk = Desk(door, store, with_app=with_app)
 
-    async def ask_code(request: Request) -> Response:
-        code = request.query_params.get("code")
-        return desk.page.response() if code is None else await desk.run(desk.enter, code[:40], _address(request))
-
-    async def enter(request: Request) -> Response:
-        return await desk.run(desk.enter, request.path_params["code"][:40], _address(request))
+    async def open_page(request: Request) -> Response:
+        code = request.path_params.get("code", request.query_params.get("code"))
+        language = _language(request)
+        if code is None:
+            return desk.page.response(language)
+        chosen = f"?ui={language}" if "ui" in request.query_params else ""
+        return await desk.run(request, desk.enter, code[:40], _address(request), language, chosen)
 
     async def state(request: Request) -> Response:
         known = request.query_params.get("v", "0")
         if not _is_participant(request) or not re.fullmatch(r"[0-9]{1,9}", known, re.ASCII):
-            return _refused(400, "This is no question of the page's.")
-        return await desk.run(desk.state, *_who(request), int(known))
+            return _refused(request, Refusal(400, "no_question"))
+        return await desk.run(request, desk.state, *_who(request), int(known))
 
     async def answer(request: Request) -> Response:
         if not _is_participant(request):
-            return _refused(400, "This is no answer of the page's.")
+            return _refused(request, Refusal(400, "no_answer"))
         try:
             body = json.loads(await _read_body(request))
         except Refusal as refusal:
-            return _refused(refusal.status, refusal.sentence)
+            return _refused(request, refusal)
         except (ValueError, RecursionError):
-            return _refused(400, "This is no answer.")
-        return await desk.run(desk.answer, *_who(request), body)
+            return _refused(request, Refusal(400, "no_answer"))
+        return await desk.run(request, desk.answer, *_who(request), body)
 
     async def try_it(request: Request) -> Response:
-        return await desk.run(desk.try_it, request.path_params["code"], _address(request))
+        return await desk.run(request, desk.try_it, request.path_params["code"], _address(request))
 
     async def table(request: Request) -> Response:
         secret = request.headers.get("authorization", "").removeprefix("Bearer ")
-        return await desk.run(desk.table, request.path_params["code"], _address(request), secret)
+        return await desk.run(request, desk.table, request.path_params["code"], _address(request), secret)
 
     async def nothing(request: Request) -> Response:
-        return desk.page.response(404, error="There is no such page.")
+        return desk.page.response(_language(request), refusal=Refusal(404, "no_page"))
 
     app_routes = [
         Route(f"{door}/{{code}}/try", try_it),
         Route(f"{door}/{{code}}/answers.csv", table, methods=["POST"]),
     ]
     return [
-        Route(door, ask_code),
-        Route(f"{door}/{{code}}", enter),
+        Route(door, open_page),
+        Route(f"{door}/{{code}}", open_page),
         Route(f"{door}/{{code}}/state", state),
         Route(f"{door}/{{code}}/answer", answer, methods=["POST"]),
         *(app_routes if with_app else []),
@@ -359,9 +377,20 @@ async def housekeeping() -> AsyncIterator[None]:
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
-def _refused(status: int, sentence: str) -> Response:
-    headers = {**_NO_STORE, **({"Retry-After": "1"} if status in (429, 503) else {})}
-    return JSONResponse({"error": sentence}, status, headers)
+def refusal_of(outcome: Outcome) -> Refusal:
+    """Return the refusal of an answer, or of an attempt to join."""
+    return Refusal(_STATUSES[outcome], outcome.value.replace(" ", "_"))
+
+
+def _refused(request: Request, refusal: Refusal) -> Response:
+    headers = {**_NO_STORE, **({"Retry-After": "1"} if refusal.status in (429, 503) else {})}
+    return JSONResponse({"error": refusal.sentence(_language(request))}, refusal.status, headers)
+
+
+def _language(request: Request) -> str:
+    """Return the language of the page: the address's, else the browser's."""
+    accepted = request.headers.get("accept-language", "").split(",")
+    return first_known(request.query_params.get("ui", ""), *map(str.strip, accepted))
 
 
 def _address(request: Request) -> str:
@@ -384,9 +413,9 @@ async def _read_body(request: Request) -> bytes:
         async for part in request.stream():
             body += part
             if len(body) > MOST_BODY:
-                raise Refusal(413, "This is too long for an answer.")
+                raise Refusal(413, "too_long")
     except ClientDisconnect:
-        raise Refusal(400, "This is half an answer.") from None
+        raise Refusal(400, "half") from None
     return body
 
 

@@ -3,6 +3,8 @@
 "use strict";
 const SEEN = 2000, HIDDEN = 10000, PATIENCE = 8000, DAY = 43200; // ms; s that a cookie lasts
 const $ = (id) => document.getElementById(id);
+const texts = JSON.parse(document.body.dataset.texts);
+const say = (name, values) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 const code = document.body.dataset.code;
 const here = `${$("door").action}/${code}`;
 const name = `headlight-class-${code}`;
@@ -38,7 +40,7 @@ const id = code && participant();
 async function ask(path, controller, body) {
   const timer = setTimeout(() => controller.abort(), PATIENCE);
   try {
-    const headers = { participant: id };
+    const headers = { participant: id, "Accept-Language": document.documentElement.lang };
     const options = { headers, signal: controller.signal, cache: "no-store", credentials: "omit" };
     if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
     const response = await fetch(`${here}/${path}`, options);
@@ -47,7 +49,7 @@ async function ask(path, controller, body) {
     $("net").textContent = "";
     return [response.status, answer];
   } catch (error) {
-    if (!controller.replaced) $("net").textContent = "Reconnecting …";
+    if (!controller.replaced) $("net").textContent = texts.reconnecting;
     throw error;
   } finally {
     clearTimeout(timer);
@@ -135,7 +137,7 @@ async function send() {
 // A choice in words, as the end of a sentence.
 function choiceText(choice) {
   if (held.kind === "number") return `${choice}.`;
-  const words = [choice].flat().map((index) => held.options[index]).join(", ") || "none of them";
+  const words = [choice].flat().map((index) => held.options[index]).join(", ") || texts.none;
   return /[.!?…]”?$/.test(words) ? words : `${words}.`;
 }
 
@@ -153,17 +155,17 @@ function answerItem(index) {
 }
 
 function status() {
-  const { phase, kind, yours, items, texts } = held;
-  if (items) return texts[pending !== undefined ? "sending" : place < items.length ? "tap" : "done"];
-  if (phase === "lobby") return "You are in. Look at the wall.";
+  const { phase, kind, yours, items } = held;
+  if (items) return held.texts[pending !== undefined ? "sending" : place < items.length ? "tap" : "done"];
+  if (phase === "lobby") return texts.lobby;
   if (phase === "revealed") return held.feedback;
   if (phase === "closed") {
-    const mine = late ? "Your answer came too late." : yours === null ? "" : `You said: ${choiceText(yours)}`;
-    return ["Closed.", mine, "Look at the wall."].filter(Boolean).join(" ");
+    const mine = late ? texts.late : yours === null ? "" : say("yours", { choice: choiceText(yours) });
+    return say("closed", { mine }).replace("  ", " ");
   }
-  if (pending !== undefined) return `Sending … ${choiceText(pending)}`;
-  if (yours === null) return { one: "Tap your answer.", several: "Tap all that are right." }[kind] ?? "";
-  return `Sent: ${choiceText(yours)} You can still change it.`;
+  if (pending !== undefined) return say("sending", { choice: choiceText(pending) });
+  if (yours === null) return texts[kind === "number" ? "" : kind] ?? "";
+  return say("sent", { choice: choiceText(yours) });
 }
 
 function element(tag, text, ...classes) {
@@ -174,19 +176,19 @@ function element(tag, text, ...classes) {
 }
 
 function show(isNew) {
-  const { phase, kind, items, texts } = held, item = items ? items[place] : held, options = item?.options ?? [];
+  const { phase, kind, items } = held, item = items ? items[place] : held, options = item?.options ?? [];
   const asking = phase === "asking", revealed = phase === "revealed";
   const mine = items ? answers()[place] : pending ?? held.yours ?? [];
   $("door").hidden = true;
   $("room").hidden = false;
   $("error").textContent = "";
-  $("me").textContent = held.me ? `· you are ${held.me}` : "";
+  $("me").textContent = held.me ? say("me", held) : "";
   $("text").textContent = item?.text ?? "";
   $("about").textContent = held.about ?? "";
   $("back").hidden = !(items && place);
   if (items) {
-    $("back").textContent = texts.back;
-    $("about").textContent = item ? texts.place.replace("{number}", place + 1).replace("{of}", items.length) : "";
+    $("back").textContent = held.texts.back;
+    $("about").textContent = item ? held.texts.place.replace("{number}", place + 1).replace("{of}", items.length) : "";
   }
   if (isNew) {
     $("value").value = "";
@@ -217,15 +219,15 @@ function toggled(index) {
 function bars() {
   const { kind, options = [], counts, right, near, n } = held;
   if (kind === "number") {
-    const close = near === null ? "" : `${near} of ${n} were close enough. `;
-    return [element("li", `${close}${held.yours === null ? "" : `You said ${held.yours}.`}`)];
+    const close = near === null ? "" : say("near", { near, n });
+    return [element("li", `${close} ${held.yours === null ? "" : say("number", { choice: held.yours })}`.trim())];
   }
   const mine = [held.yours ?? []].flat();
   return options.map((label, index) => {
     const row = document.createElement("li"), bar = document.createElement("i");
     bar.style.width = `${n ? (100 * counts[index]) / n : 0}%`;
-    row.append(bar, element("b", `${counts[index]} of ${n}`), element("span", label));
-    const marks = [right.includes(index) && "✓ right", mine.includes(index) && "your answer"].filter(Boolean);
+    row.append(bar, element("b", say("count", { count: counts[index], n })), element("span", label));
+    const marks = [right.includes(index) && texts.right, mine.includes(index) && texts.mine].filter(Boolean);
     if (marks.length) row.append(element("small", marks.join(" · ")));
     row.classList.toggle("right", right.includes(index));
     return row;

@@ -6,22 +6,19 @@ is measured on the model and the sentence of a `Run`.
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
 from typing import Any, TypeGuard
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.plots.numbers import percent
-from headlight.plots.tokens import NOTHING
 from transformer import Greedy, Translator
 from transformer.interpret.study import Study
 from transformer.interpret.trace import Trace
-from transformer.model.heads import Head
 from transformer.model.names import Name
 
+from .words import Say, Words, fill, lesson_words, number_words, phrase_of, text_of
+
 RELATIVE = 0.02  # share of a measured number by which an estimate may be off
-# Names, or their last words, that count from 0 in code and from 1 in texts and addresses.
-INDICES = frozenset({"layer", "head", "row", "key", "query", "step", "dimension", "token", "against"})
 Value = str | int | float | bool
 
 
@@ -36,32 +33,32 @@ class Kind(Name):
 
 @dataclass(frozen=True)
 class Option:
-    """An option: its `name` in records, its label, its feedback, and its measured number where numbers decide."""
+    """An option: its `name` in records, its measured number where numbers decide, and `values` of its words.
+
+    label and feedback: its words once they are told, see `Answer.in_words`.
+    """
 
     name: str
-    label: str
+    label: str = ""
     feedback: str = ""
     value: float | None = None
-
-
-def largest(options: Iterable[Option]) -> set[str]:
-    """Return the name of the option whose number is the largest."""
-    return {max(options, key=lambda option: option.value or 0.0).name}
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question about one run.
+    """The answer to a question about one run: numbers, which `in_words` puts into words.
 
     right: names of the right options. value: of a NUMBER, within `bounds`; an estimate may be off by `tolerance`, for
-    None by the share RELATIVE. done: of a DO. truth: one sentence with its numbers, which ends every feedback.
-    calculation: the last hint. names: values of {names} in the file, see `texts`. Tokens in all texts are as the
-    tokenizer writes them, between quotation marks.
+    None by the share RELATIVE. done: of a DO. names: values of {names} in the step's words, see `texts`; tells: which
+    of them is the truth. Told are truth, one sentence with its numbers, which ends every feedback; calculation, the
+    last hint; and the options' words.
+    Tokens in all texts are as the tokenizer writes them, between quotation marks.
     """
 
     kind: Kind
-    truth: str
-    calculation: str
+    truth: str = ""
+    calculation: str = ""
     options: tuple[Option, ...] = ()
     right: Set[str] = frozenset()
     value: float = 0.0
@@ -69,11 +66,34 @@ class Answer:
     bounds: tuple[float, float] | None = None
     done: bool = False
     names: Mapping[str, Any] = field(default_factory=dict)
+    tells: str = "truth"
+
+    def in_words(self, words: Words) -> "Answer":
+        """Return the answer in words: the templates `tells`, working, option and feedback, with all names filled.
+
+        The words of an option are option_NAME and feedback_NAME where there are such, else option and feedback. Its
+        values go before the answer's names. {every} is the template `each`, filled for every option, in a list.
+        """
+        if self.truth:
+            return self
+        options = tuple(self._option_in_words(option, words) for option in self.options)
+        every = tuple(Say("each", {**each.values, "label": each.label, "value": each.value}) for each in options)
+        names = {"every": every, **self.names}
+        truth, working = (phrase_of(name, names, words) for name in (self.tells, "working"))
+        plain = {name: fill(f"{{{name}}}", self.names, words) for name in self.names if _is_words(self.names[name])}
+        return replace(self, truth=truth, calculation=working, options=options, names={**self.names, **plain})
+
+    def _option_in_words(self, option: Option, words: Words) -> Option:
+        names = {**self.names, "value": option.value, **option.values}
+        label = phrase_of(_template_of("option", option, words), names, words)
+        names["label"] = label
+        feedback = _template_of("feedback", option, words)
+        return replace(option, label=label, feedback=phrase_of(feedback, names, words) if feedback in words else "")
 
     @property
     def texts(self) -> dict[str, str]:
         """Return the names as texts and addresses have them: INDICES from 1, shares in percent, heads as addresses."""
-        return {name: _text_of(name, value) for name, value in self.names.items()}
+        return {name: text_of(name, value) for name, value in self.names.items()}
 
     def is_right(self, choice: object) -> bool:
         """Return whether a choice is right: an option's name, several names, or a number; of a DO, whether it is done.
@@ -101,36 +121,47 @@ class Answer:
         return f"{within}It may be off by up to {near}."
 
 
-def _text_of(name: str, value: object) -> str:
-    if isinstance(value, Head):
-        return value.address
-    if isinstance(value, Integral):
-        return str(int(value) + (name.rpartition("_")[2] in INDICES))
-    return percent(float(value)) if isinstance(value, Real) else str(value)
+def _template_of(template: str, option: Option, words: Words) -> str:
+    special = f"{template}_{option.name}"
+    return special if special in words else template
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, (Say, tuple))
 
 
 def _is_number(choice: object) -> TypeGuard[float]:
     return isinstance(choice, (int, float)) and not isinstance(choice, bool)
 
 
-def number_words(value: float) -> str:
-    """Return a number with three significant digits and a true minus sign: 0.52, −1.7, 4,000."""
-    rounded = float(f"{value:.3g}")
-    return (f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}").replace("-", "−")
-
-
-def ended(text: str) -> str:
-    """Return a text as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
-    return text if text.endswith((".”", "!”", "?”", ".)")) and len(text) > len("“.”") else f"{text}."
-
-
-def translated(text: str) -> str:
-    """Return a translation as the end of a sentence."""
-    return ended(f"“{text}”" if text else NOTHING)
-
-
 class Undecided(Exception):  # noqa: N818 -- no error: the sentence does not decide the question
-    """A sentence or a model does not decide a question; the text is a sentence with the reason."""
+    """A sentence or a model does not decide a question: the name of the reason in texts.toml, and its values."""
+
+    def __init__(self, reason: str, values: Mapping[str, Any] | None = None):
+        super().__init__(reason, values)
+
+    def __str__(self) -> str:
+        reason, values = self.args
+        return fill(lesson_words()["undecided"].get(reason, reason), values or {})
+
+
+def one_of(
+    options: Iterable[Option], *, by: float = 0.0, reason: str = "alike", tells: str = "truth", **names: Any
+) -> Answer:
+    """Return a question for the option of the largest number, whose values join the names.
+
+    Raises Undecided with the reason where the number is not larger than all others by `by`.
+    """
+    best, *others = sorted(options := tuple(options), key=lambda option: -(option.value or 0.0))
+    if not others or (best.value or 0.0) - (others[0].value or 0.0) < by:
+        raise Undecided(reason)
+    values = {**best.values, "value": best.value, **names}
+    return Answer(Kind.ONE, options=options, right={best.name}, names=values, tells=tells)
+
+
+def largest(options: Iterable[Option]) -> set[str]:
+    """Return the name of the option whose number is the largest."""
+    return {max(options, key=lambda option: option.value or 0.0).name}
 
 
 @dataclass(frozen=True)

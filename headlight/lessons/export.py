@@ -7,12 +7,14 @@ import math
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import CheckpointFiles, TranslationRequest
+from headlight.language import language
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside.block_facts import toy_block
 from transformer.checkpoint import load_checkpoint, save_checkpoint
@@ -26,6 +28,9 @@ from .measures.hand import SHAPE
 from .overview import TITLES
 from .step_view import HOME_HEAD, StepView, off_words, payload_of, pose
 from .visit import Try
+from .words import phrase
+
+_say = partial(phrase, "export")
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
 _VIEWS = {
@@ -37,7 +42,6 @@ _VIEWS = {
 }
 _FIGURES = {"decoding": "decoding_view"}  # the name of the figure in the address, where it is not the page's
 _EXAMPLE = "toy_block_seed"  # in the address: the small example
-_UNJUDGED = "Nothing is judged here: try it, then let the answer be shown."
 
 
 def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
@@ -47,9 +51,9 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     """
     from .quiz import alone_payload  # no page needs it before one is exported
 
-    language = load_checkpoint(checkpoint).data.get("source_language") or "English"
-    if language != "English":
-        raise UserError(f"The lessons' sentences are English; this checkpoint reads {language}.")
+    reads = load_checkpoint(checkpoint).data.get("source_language") or "English"
+    if reads != "English":
+        raise UserError(f"The lessons' sentences are English; this checkpoint reads {reads}.")
     with TemporaryDirectory() as folder:
         copy = Path(folder) / checkpoint.resolve().name
         write_rounded(checkpoint, copy)
@@ -65,9 +69,13 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     return {"lessons": exported, "examples": examples, "quiz": alone_payload()}
 
 
-@results.cached(max_entries=4, show_spinner=False)
 def first_lesson(checkpoint: CheckpointFiles) -> dict | None:
     """Return lesson 1 for the page of a checkpoint; None where its sentences are in another language."""
+    return _first_lesson(checkpoint, language())
+
+
+@results.cached(max_entries=4, show_spinner=False)
+def _first_lesson(checkpoint: CheckpointFiles, interface: str) -> dict | None:
     if results.translator(checkpoint).checkpoint.data.get("source_language") != "English":
         return None
     return export_lessons([lesson for lesson in read_lessons()[0] if lesson.number == 1], Path(checkpoint.folder))
@@ -86,6 +94,7 @@ def _lesson(lesson: Lesson, checkpoint: CheckpointFiles) -> dict:
         "name": lesson.name,
         "title": lesson.title,
         "goal": lesson.goal,
+        "closing": lesson.closing,
         "minutes": lesson.minutes,
         "steps": [_step(lesson, number, checkpoint) for number in range(len(lesson.steps))],
     }
@@ -113,7 +122,7 @@ def _answer(view: StepView) -> dict:
     step, panel = view.step, payload_of(view, Try())
     feedback = _feedback(view) if "ask" in panel else None
     if panel.get("kind") == Kind.DO:
-        panel |= {"kind": "", "undecided": _UNJUDGED}
+        panel |= {"kind": "", "undecided": _say("unjudged")}
     return {
         "panel": {name: value for name, value in panel.items() if name != "tried"},
         "feedback": feedback,
@@ -169,7 +178,7 @@ def _destination(page: str, address: Mapping[str, str]) -> dict:
     """Return the file's view and its address for a page of the app, and a line where the file lacks the figure."""
     view, figures = _VIEWS.get(page, ("home", set()))
     name = _FIGURES.get(page, page)
-    missing = "" if address.get(name, "") in figures else f"The app has this figure on its page {TITLES[page]}."
+    missing = "" if address.get(name, "") in figures else _say("missing", page=TITLES[page])
     values = {key: value for key, value in address.items() if key != page or key != name}
     if "head" in address and (view in ("home", "attention") or missing):
         view, values = "attention", {key: values[key] for key in ("head", "query", "key", *OPTIONS) if key in values}

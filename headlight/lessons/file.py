@@ -12,6 +12,7 @@
     ask = "Which source word does this head read for “{word}”?"
     answer = {from = "most_read"}            # a measure with its arguments
     hints = ["Look at the row of “{word}”."]
+    words.truth = "It reads “{read}” most." # see `Answer.in_words`; without words those of a shipped step
     show = {tokens = "q{row}"}               # what the address gets besides when the answer is shown
 
 {names} are filled by the step's measure, {home_head} in an address by the head that Home shows. Numbers are measured: a
@@ -29,21 +30,21 @@ from typing import Any
 from headlight.app.entry import LESSONS_VARIABLE
 from headlight.app.navigation import page_names
 from headlight.app.parameters import PARAMETERS
+from headlight.language import read_texts, texts_of
 from transformer.errors import UserError
-from transformer.untrusted import read_toml
 
 from .quiz_bank import QUIZ
 from .register import wrong_arguments
+from .words import NAME, Words
 
 SHIPPED = Path(__file__).with_name("shipped")
 MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
-NAME = re.compile(r"\{([a-z_]+)\}")
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
-_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int}
+_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int, "closing": str}
 _STEP = (
     dict.fromkeys(("page", "say", "ask", "note", "sample", "show_page", "look"), str)
-    | dict.fromkeys(("at", "answer", "show"), dict)
+    | dict.fromkeys(("at", "answer", "show", "words"), dict)
     | dict.fromkeys(("hints", "veil", "cover", "sentences"), list)
 )
 
@@ -59,7 +60,7 @@ class Step:
     sample: an answer to compare a written one with. answer: a measure's name, with its arguments. show: additions to
     the address `at` when the answer is shown, on `show_page` where it is another one. veil: keys of containers that
     are blurred until it is answered; cover: of those that stay so, because a later step asks about them. look: the key
-    of a part to scroll to.
+    of a part to scroll to. words: what is said about the answer, see `Answer.in_words`.
     """
 
     page: str
@@ -77,6 +78,7 @@ class Step:
     cover: tuple[str, ...] = ()
     look: str = ""
     sentences: tuple[str, ...] = ()
+    words: Words = field(default_factory=dict)
 
     @property
     def is_question(self) -> bool:
@@ -86,7 +88,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson by the `name` of its file. number: its rank in the list."""
+    """A lesson by the `name` of its file. number: its rank in the list; closing: the text at its end, else the goal."""
 
     name: str
     title: str
@@ -95,6 +97,7 @@ class Lesson:
     steps: tuple[Step, ...]
     sentences: tuple[str, ...] = ()
     number: int = 99
+    closing: str = ""
 
     @property
     def questions(self) -> list[int]:
@@ -114,7 +117,7 @@ def lesson_files(folder: str | Path | None = None) -> dict[str, Path]:
     added = folder or os.environ.get(LESSONS_VARIABLE)
     folders = [SHIPPED, *([Path(added)] if added else [])]
     paths = [path for each in folders if each.is_dir() for path in sorted(each.glob("*.toml"))]
-    return {path.stem: path for path in paths if path != QUIZ}
+    return {path.stem: path for path in paths if path != QUIZ and "." not in path.stem}  # no translation
 
 
 def read_lessons(folder: str | Path | None = None) -> tuple[list[Lesson], list[str]]:
@@ -132,7 +135,7 @@ def read_lesson(path: str | Path) -> Lesson:
     """Return the lesson in a file. Raises LessonError."""
     path = Path(path)
     try:
-        content = read_toml(path)
+        content = read_texts(path)
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError, tomllib.TOMLDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -143,6 +146,12 @@ def read_lesson(path: str | Path) -> Lesson:
     fields = _frozen(content)
     steps = tuple(map(_step, fields.pop("step")))
     return Lesson(path.stem, steps=steps, **fields)
+
+
+def shipped_words(measure: str) -> Words:
+    """Return the words of the first shipped step that has a measure: for lessons that say nothing else about it."""
+    steps = [step for path in lesson_files(SHIPPED).values() for step in texts_of(path)["step"]]
+    return next((step.get("words", {}) for step in steps if step.get("answer", {}).get("from") == measure), {})
 
 
 def line_of(path: Path, step: int) -> int:
@@ -239,6 +248,9 @@ def _wrong_step(step: Mapping[str, Any], number: int) -> Iterator[_Problem]:
         yield from _wrong_words(step.get(key, ""), key, number)
     for hint in step.get("hints", ()):
         yield from _wrong_words(hint, "hints", number)
+    for name, words in step.get("words", {}).items():
+        if not all(isinstance(each, str) for each in (words.values() if isinstance(words, dict) else (words,))):
+            yield _Problem(f"“{name}” in “words” must be a text, or a table of one and other.", number, "words")
 
 
 def _wrong_answer(answer: Mapping[str, Any], number: int) -> Iterator[_Problem]:

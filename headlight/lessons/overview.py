@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from headlight.app.navigation import GROUPS
 from headlight.app.results import TranslationRequest
 
-from .answer import Kind, ended, number_words
+from .answer import Kind
 from .file import Lesson
 from .sentence import walk
 from .step_view import StepView, plain_text
+from .words import ended, number_words, phrase
+
+_say = partial(phrase, "overview")
 
 TITLES = {name: title for pages in GROUPS.values() for name, title in pages.items()}
 
@@ -41,8 +45,8 @@ def overview(lesson: Lesson, request: TranslationRequest) -> list[StepSummary]:
 
 def about_words(steps: Sequence[StepSummary]) -> str:
     """Return the sentences of all steps in words."""
-    sentences = " and ".join(f"“{text}”" for text in dict.fromkeys(step.sentence for step in steps))
-    return f"The questions are about {ended(sentences)}"
+    sentences = tuple(dict.fromkeys(f"“{step.sentence}”" for step in steps))
+    return ended(_say("about", sentences=sentences))
 
 
 def _summary(view: StepView) -> StepSummary:

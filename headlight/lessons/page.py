@@ -17,9 +17,13 @@ from .sentence import reason_words
 from .teach.desk import CLASS, door_problem, open_for
 from .teach.summary import show_class
 from .visit import begin, lessons, visit
+from .words import phrase
 from .worksheet import worksheet
 
+_say = partial(phrase, "page")
+
 LESSONS, TEACHER, QUIZ = "lessons", "for the teacher", "quiz"
+COLUMNS = ("page", "sentence", "question", "answer")  # of the teacher's table, by their words
 
 
 def show_page(request: TranslationRequest) -> None:
@@ -32,9 +36,9 @@ def show_lessons(request: TranslationRequest) -> None:
     del request
     bar.hide_sentence()
     readable, problems = lessons()
-    st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
+    st.markdown(_say("invite"))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        teaches = switch("Show buttons that start a class", "teach")
+        teaches = switch(_say("teach"), "teach")
         offer_view(bank()["alone"]["offer"], "lessons", QUIZ)
     if teaches:
         _warn_of_door()
@@ -65,12 +69,11 @@ def _show_card(number: int, lesson: Lesson, *, teaches: bool, is_next: bool) -> 
         if teaches:
             _offer_class(lesson, "card")
         else:
-            label, step = ("Go on", still[0] - 1) if done and still else ("Again" if done else "Begin", 0)
+            label, step = ("go_on", still[0] - 1) if done and still else ("again" if done else "begin", 0)
             on_click = partial(begin, lesson.name, step)
-            st.button(label, key=f"begin_{lesson.name}", type="primary" if is_next else "secondary", on_click=on_click)
-        st.caption(
-            f"{lesson.minutes} min" + (f", {done} of {len(lesson.questions)} questions answered" if done else "")
-        )
+            look = "primary" if is_next else "secondary"
+            st.button(_say(label), key=f"begin_{lesson.name}", type=look, on_click=on_click)
+        st.caption(_say("done" if done else "minutes", minutes=lesson.minutes, n=done, of=len(lesson.questions)))
 
 
 def _open_questions(lesson: Lesson) -> list[int]:
@@ -82,19 +85,18 @@ def show_teacher(request: TranslationRequest) -> None:
     """Show a lesson's goal, its steps and right answers for this checkpoint and sentence, and its worksheets."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = _choose_lesson()
-        st.button("Begin", key="begin_told", on_click=begin, args=(lesson.name,))
+        st.button(_say("begin"), key="begin_told", on_click=begin, args=(lesson.name,))
         _offer_class(lesson, "told")
         steps = overview(lesson, request)
-        for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
+        for label, answers in (("worksheet", False), ("worksheet_with_answers", True)):
             page = worksheet(lesson, steps, answers=answers)
-            offer_download(
-                label, partial(str.encode, page), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html"
-            )
-    st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
-    st.markdown(f"**Alone, in a class and on paper:** {plain(reason_words(lesson, request) + about_words(steps))}")
+            name = f"{lesson.name}{'_answers' if answers else ''}.html"
+            offer_download(_say(label), partial(str.encode, page), name, "text/html")
+    st.markdown(_say("goal", goal=plain(lesson.goal), minutes=lesson.minutes))
+    st.markdown(_say("about", about=plain(reason_words(lesson, request) + about_words(steps))))
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
     with st.container(key="lesson_told_steps"):
-        show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "right answer"), rows)
+        show_table(_say("steps"), _say("step"), [*map(_say, COLUMNS)], rows)
 
 
 def show_class_view(request: TranslationRequest) -> None:
@@ -110,7 +112,7 @@ def show_class_view(request: TranslationRequest) -> None:
 
 def _choose_lesson() -> Lesson:
     titles = {lesson.title: lesson for lesson in lessons()[0]}
-    return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
+    return titles[from_list(_say("lesson"), list(titles), "lesson_told", width=420)]
 
 
 def _warn_of_door() -> None:
@@ -121,7 +123,7 @@ def _warn_of_door() -> None:
 
 def _offer_class(lesson: Lesson, where: str) -> None:
     key = f"teach_{lesson.name}_{where}"
-    st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=_teach, args=(lesson.name,))
+    st.button(_say("teach_this"), key=key, icon=":material/groups:", on_click=_teach, args=(lesson.name,))
 
 
 def _teach(name: str) -> None:

@@ -203,14 +203,16 @@ def _veil(view: StepView, *, lifted: bool) -> None:
 
 def end_of(lesson: Lesson) -> dict:
     """Return the panel's payload after the last step: the goal, the score, and the next lesson."""
-    following = _following(lesson)
+    following, answered = _following(lesson), visit().answered(lesson.name)
+    still_open = [number for number in lesson.questions if number not in answered]
     return {
         "key": f"{lesson.name} end",
         "title": lesson.title,
         "step": len(lesson.steps) + 1,
         "of": len(lesson.steps),
-        "say": [("strong", "The end. "), ("", f"The goal was: {lesson.goal}")],
-        "score": _score(len(visit().answered(lesson.name).intersection(lesson.questions)), len(lesson.questions)),
+        "say": [("strong", "The end. "), ("", lesson.closing or lesson.goal)],
+        "score": _score(len(lesson.questions) - len(still_open), len(lesson.questions)),
+        "open": still_open,
         "next_lesson": following.title if following else "",
         "note": [],
         "undecided": "",
@@ -228,7 +230,7 @@ def _score(right: int, questions: int) -> str:
     if right == questions:
         return f"All {questions} right!"
     score = f"{right} of {questions} right so far. " if right else ""
-    return f"{score}You can go back to the open questions whenever you like."
+    return f"{score}You can go back to the open questions."
 
 
 def _is_away(view: StepView) -> bool:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from .answer import Kind, number_words
+from .answer import Kind
 from .step_view import StepView, plain_text
+from .words import number_words
 
 
 def printout(view: StepView) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.classroom import COLUMNS, Quiz, QuizItem
+from headlight.language import language
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import in_words
 from transformer.checkpoint import locate
@@ -26,9 +27,13 @@ OTHERS_READ = 0.3  # least weight of another head on the word that a head reads
 Fact = tuple[str, dict[str, Any]]  # the name of the option that is right, and values of {names}
 
 
-@functools.cache
 def quiz_items() -> tuple[QuizItem, ...]:
     """Return all items of both forms. Raises UserError where no sentence shows an item's fact."""
+    return _items(language())
+
+
+@functools.cache
+def _items(interface: str) -> tuple[QuizItem, ...]:
     return tuple(map(_item, bank()["item"]))
 
 

@@ -1,20 +1,18 @@
 """The file of the quiz: its texts, misconceptions and items."""
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
-from transformer.untrusted import read_toml
+from headlight.language import texts_of
 
 QUIZ = Path(__file__).with_name("shipped") / "quiz.toml"
 
 
-@functools.cache
 def bank() -> Mapping[str, Any]:
-    """Return the content of the quiz's file."""
-    return read_toml(QUIZ)
+    """Return the content of the quiz's file in the language of the interface."""
+    return texts_of(QUIZ)
 
 
 def fill(text: str, /, *values: object, **named: object) -> str:

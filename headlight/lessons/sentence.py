@@ -6,6 +6,7 @@ step before where it is among its own ones, or else the first of these that deci
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
@@ -15,6 +16,9 @@ from transformer.errors import UserError
 from .answer import Run
 from .file import Lesson
 from .step_view import StepView, pose, pose_decided
+from .words import phrase
+
+_say = partial(phrase, "sentence")
 
 
 def walk(lesson: Lesson, request: TranslationRequest) -> Iterator[StepView]:
@@ -56,8 +60,8 @@ def all_sentences(lesson: Lesson) -> set[str]:
 def reason_words(lesson: Lesson, request: TranslationRequest) -> str:
     """Return why a sentence of the visitor's own gives way, "" where it does not."""
     is_own = request.text != PARAMETERS["text"].default
-    steps = " and ".join(map(str, undecided_questions(lesson, request) if is_own else ()))
-    return f"“{request.text}” gives no clear answer in step {steps}. " if steps else ""
+    steps = tuple(undecided_questions(lesson, request)) if is_own else ()
+    return _say("reason", text=request.text, number=steps) if steps else ""
 
 
 def step_sentences(lesson: Lesson, number: int, request: TranslationRequest) -> tuple[str, ...]:

@@ -12,11 +12,12 @@ from headlight.plots.tokens import CONTINUED, in_words, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.model.names import AttentionKind
 
-from .answer import Answer, Kind, Option, Run, Undecided, ended, number_words
-from .file import MOST_HINTS, NAME, Lesson, Step
+from .answer import Answer, Kind, Option, Run, Undecided
+from .file import MOST_HINTS, Lesson, Step, shipped_words
 from .glosses import glosses
 from .register import answer_of
 from .visit import Try
+from .words import NAME, ended, fill, names_in, number_words
 
 _QUOTED = re.compile(r"“([^”]{1,20})”( \()?")
 _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
@@ -69,14 +70,9 @@ class StepView:
             return []
         return [(style, self.fill(part)) for style, part in map(_styled, filter(None, _STYLED.split(words)))]
 
-    @property
-    def _names(self) -> dict[str, str]:
-        return self.answer.texts if self.answer else {}
-
     def fill(self, words: str) -> str:
         """Return a text with its {names} filled; one that the measure lacks stays."""
-        names = self._names
-        return in_words(NAME.sub(lambda match: names.get(match[1], match[0]), words))
+        return in_words(fill(words, self.answer.names if self.answer else {}))
 
     def plain(self, words: str) -> str:
         """Return a text with its names filled and without its styles."""
@@ -119,10 +115,10 @@ class StepView:
 
     def address(self, *, shown: bool = False) -> dict[str, str] | None:
         """Return the page's address, with the answer `shown` or not; None where its names are not known."""
-        values, names = {**self.step.at, **(self.step.show if shown else {})}, dict(self._names)
+        values, names = {**self.step.at, **(self.step.show if shown else {})}, self.answer.texts if self.answer else {}
         if any(HOME_HEAD in value for value in values.values()):
             names["home_head"] = results.default_head(self.run.request, AttentionKind.CROSS).address
-        if any(name not in names for value in values.values() for name in NAME.findall(value)):
+        if any(name not in names for value in values.values() for name in names_in(value)):
             return None
         return {key: NAME.sub(lambda match: names[match[1]], value) for key, value in values.items()}
 
@@ -135,19 +131,20 @@ class StepView:
         return [*of_file, *([narrowed] if narrowed else []), in_words(self.answer.calculation)][:MOST_HINTS]
 
     def narrowed(self) -> str:
-        """Return a hint that excludes an option, or a range; "" where that would be the answer."""
+        """Return a hint that excludes an option, or a range whose middle is wrong; "" where it tells all or nothing."""
         answer = self.answer
         assert answer is not None
         if answer.kind == Kind.NUMBER:
             least, most = answer.bounds or (-math.inf, math.inf)
-            size = abs(answer.value)
-            low, high = answer.value - max(0.3 * size, answer.margin), answer.value + max(0.4 * size, 2 * answer.margin)
-            low, high = max(low, least), min(high, most)
-            if answer.tolerance is not None and float(answer.value).is_integer():  # a count
-                low, high = math.floor(low), math.ceil(high)
-            low, high = (float(f"{each:.2g}") for each in (low, high))
-            words = f"It lies between {number_words(low)} and {number_words(high)}."
-            return "" if (low, high) == answer.bounds else words
+            near = max(0.2 * abs(answer.value), 1.2 * answer.margin)
+            for below, above in ((near, 3 * near), (3 * near, near))[:: (-1) ** crc32(self.key.encode())]:
+                low, high = max(answer.value - below, least), min(answer.value + above, most)
+                if answer.tolerance is not None and float(answer.value).is_integer():  # a count
+                    low, high = math.floor(low), math.ceil(high)
+                low, high = (float(f"{each:.2g}") for each in (low, high))
+                if not answer.is_right((low + high) / 2) and (low, high) != answer.bounds:
+                    return f"It lies between {number_words(low)} and {number_words(high)}."
+            return ""
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
             return ""
@@ -226,7 +223,7 @@ def pose(lesson: Lesson, number: int, run: Run) -> StepView:
     if not step.answer:
         return StepView(lesson, number, run)
     try:
-        answer = answer_of(run, step.answer, step.arguments)
+        answer = answer_of(run, step.answer, step.arguments).in_words({**shipped_words(step.answer), **step.words})
         if len({in_words(without_marks(option.label)) for option in answer.options}) < len(answer.options):
             raise Undecided("Two of the answers would look alike here.")
         return StepView(lesson, number, run, answer)
@@ -249,7 +246,7 @@ def unknown_names(view: StepView) -> set[str]:
     """Return the {names} in a step's texts and addresses that its measure lacks."""
     step = view.step
     texts = [step.say, step.ask, step.note, step.sample, *step.hints, *step.at.values(), *step.show.values()]
-    used = {name for text in texts for name in NAME.findall(text.replace(HOME_HEAD, ""))}
+    used = {name for text in texts for name in names_in(text.replace(HOME_HEAD, ""))}
     return set() if view.undecided else used - (view.answer.names.keys() if view.answer else set())
 
 

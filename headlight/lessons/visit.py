@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from headlight.app import state as page_state
+from headlight.language import LANGUAGES, language
 
 from .file import MOST_HINTS, Lesson, lesson_files, read_lessons
 
@@ -180,11 +181,12 @@ def go_to(destination: Destination) -> None:
 def lessons() -> tuple[list[Lesson], list[str]]:
     """Return all lessons in their order, and a sentence for each file that cannot be read."""
     files = lesson_files()
-    return _read(tuple((str(path), path.stat().st_mtime_ns) for path in files.values() if path.is_file()))
+    written = tuple((str(path), path.stat().st_mtime_ns) for path in files.values() if path.is_file())
+    return _read(written, language())
 
 
-@lru_cache(maxsize=1)
-def _read(files: tuple[tuple[str, int], ...]) -> tuple[list[Lesson], list[str]]:
+@lru_cache(maxsize=len(LANGUAGES))
+def _read(files: tuple[tuple[str, int], ...], language: str) -> tuple[list[Lesson], list[str]]:
     return read_lessons()
 
 

@@ -2,10 +2,14 @@
 
 import html
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from .file import Lesson
 from .overview import StepSummary, about_words
+from .words import phrase
+
+_say = partial(phrase, "worksheet")
 
 _STYLE = Path(__file__).with_name("worksheet.css").read_text(encoding="utf-8")
 _LINES = 3
@@ -14,11 +18,12 @@ _LINES = 3
 def worksheet(lesson: Lesson, steps: Sequence[StepSummary], *, answers: bool) -> str:
     """Return the worksheet of a lesson as an HTML page; every text in it is escaped."""
     parts = "".join(_section(step, answers=answers) for step in steps)
-    name = "" if answers else '<p class="name">Name <span></span> Date <span></span></p>'
-    title = html.escape(lesson.title) + (": answers" if answers else "")
+    name = "" if answers else f'<p class="name">{_say("name")} <span></span> {_say("date")} <span></span></p>'
+    title = html.escape(_say("answers", title=lesson.title) if answers else lesson.title)
+    goal = html.escape(_say("goal", goal=lesson.goal, minutes=lesson.minutes))
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f"<body><h1>{title}</h1><p>{html.escape(lesson.goal)} ({lesson.minutes} minutes)</p>"
+        f"<body><h1>{title}</h1><p>{goal}</p>"
         f"<p>{html.escape(about_words(steps))}</p>{name}{parts}</body></html>"
     )
 
@@ -35,4 +40,5 @@ def _section(step: StepSummary, *, answers: bool) -> str:
             parts.append(f'<p class="answer">{html.escape(step.answer)}</p>')
         elif not options:
             parts.append('<div class="line"></div>' * (_LINES if step.kind == "note" else 1))
-    return f"<section><h2>Step {step.number}</h2>{''.join(parts)}</section>"
+    heading = _say("step", number=step.number)
+    return f"<section><h2>{heading}</h2>{''.join(parts)}</section>"

@@ -4,27 +4,29 @@ import math
 
 import numpy as np
 
+from headlight.language import convention, number
+
 LEAST_SHOWN = 0.005  # nats, or a share: two digits do not show less
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def pluralize(count: int, noun: str) -> str:
     """Return a number with its noun: "1 head", "8 heads", "8,000 tokens"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    return f"{number(f'{count:,}')} {noun}{'' if count == 1 else 's'}"
 
 
 def signed(value: float, digits: int = 4) -> str:
     """Return a number with a true minus sign, and zero without one."""
     text = f"{value:.{digits}f}"
-    return text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−")
+    return number(text.lstrip("-") if not text.strip("-0.") else text.replace("-", "−"))
 
 
 def scientific(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits and a power of ten: 6.99·10⁻⁴; 0 for exactly 0."""
     if not value:
         return "0"
-    number, exponent = f"{value:.{digits - 1}e}".split("e")
-    return f"{number}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    factor, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{number(factor)}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
 
 
 def format_error(value: float) -> str:
@@ -42,16 +44,16 @@ def two_digits(value: float) -> str:
     if abs(value) < LEAST_SHOWN:
         return "0"
     if abs(value) < 0.995:
-        return signed(value, 2).replace("0.", ".", 1)
+        return signed(value, 2).replace("0", "", 1)
     return signed(value, 1 if abs(value) < 9.95 else 0)
 
 
 def percent(share: float) -> str:
     """Return a share in whole percent; "under 1 %" and "over 99 %" where rounding would claim too much."""
     if 0 < share < 0.01:
-        return "under 1 %"
+        return str(convention("under"))
     if 0.995 <= share < 1:
-        return "over 99 %"
+        return str(convention("over"))
     return f"{math.floor(float(share) * 100 + 0.5)} %"  # halves go up, as in JavaScript
 
 
@@ -59,10 +61,11 @@ def format_probability(probability: float) -> str:
     """Return a probability in percent with one decimal, small ones with one digit; never rounded to 0 or 1."""
     probability = float(probability)  # float32 would round once more, at 100 times the probability
     if probability > 0.999:
-        return "> 99.9 %"
+        return number("> 99.9 %")
     if probability < 1e-6:
-        return "< 0.0001 %"
-    return f"{probability * 100:.{1 if probability >= 0.001 else -int(np.floor(np.log10(probability))) - 2}f} %"
+        return number("< 0.0001 %")
+    digits = 1 if probability >= 0.001 else -int(np.floor(np.log10(probability))) - 2
+    return number(f"{probability * 100:.{digits}f} %")
 
 
 def format_distinct(*values: float, digits: int = 2, most: int = 7) -> list[str]:

@@ -5,6 +5,7 @@ import html
 import re
 from collections.abc import Sequence
 
+from headlight.language import quotations
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.content import is_language
 from transformer.interpret.head_patterns import is_punctuation
@@ -71,9 +72,12 @@ def _continues(token: str) -> bool:
 
 
 def in_words(sentence: str) -> str:
-    """Return a sentence that names tokens, “▁my”, as it reads: without the mark ▁, special tokens as ⟨end⟩."""
+    """Return a sentence that names tokens, “▁my”, as it reads: without the mark ▁, special tokens as ⟨end⟩.
+
+    Quotations are written as in the language of the interface.
+    """
     shown = _TOKEN_MARK.sub("", sentence).replace(f"“{SPACE}”", f"“{BLANK}”")
-    return _SPECIAL_IN_SENTENCE.sub(lambda match: GLYPHS[match[0]], shown)
+    return quotations(_SPECIAL_IN_SENTENCE.sub(lambda match: GLYPHS[match[0]], shown))
 
 
 def spoken(text: str) -> str:

@@ -7,7 +7,9 @@ import { drawing } from "../../headlight/components/token_lines/drawing.js";
 import { curve, linesOf, moved } from "../../headlight/components/token_lines/geometry.js";
 import { listenToRow } from "../../headlight/components/token_lines/rows.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
-import { belowName, sourceWords, spokenName, surenessText } from "../../headlight/components/token_lines/words.js";
+import {
+  belowName, hiddenText, sourceWords, spokenName, surenessText,
+} from "../../headlight/components/token_lines/words.js";
 
 // Two words of source, "The dog" and a mark; one layer of two heads.
 const FACTS = {
@@ -130,4 +132,13 @@ test("the picture has all tokens, the output's probabilities, and a line per wei
   const [, x] = /^M([\d.]+)/.exec(of("path").at(-1).attributes.d), { column } = lines.at(-1);
   assert.ok(Math.abs(x - of("text")[column].attributes.x) < 0.1);
   assert.ok(parts.every(({ attributes: { x: left = 0, width: wide = 0 } }) => left + wide <= width));
+});
+
+test("hidden words are counted as words, as marks only with a mark, and several say how to undo one", () => {
+  const text = (...hidden) => hiddenText({ hidden, words: 9, language: "", outcome: { changes: [] } });
+  assert.ok(text("a", "b", "c", "d").startsWith("Without 4 words, "));
+  assert.ok(text("a", "b", "c", ".").startsWith("Without 4 words and punctuation marks, "));
+  assert.deepEqual([["a"], ["a", "b"]].map((each) => text(...each).includes("again")), [false, true]);
+  const languages = ["English", ""].map((language) => hiddenText({ hidden: [], words: 9, language, outcome: {} }));
+  assert.deepEqual(languages.map((each) => each.includes("your English sentence")), [true, false]);
 });

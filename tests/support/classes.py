@@ -14,11 +14,11 @@ from starlette.applications import Starlette
 from support.server import free_port, until
 
 from headlight.classroom import admission
-from headlight.classroom.routes import _REFUSED, class_routes
+from headlight.classroom.routes import class_routes, refusal_of
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import Outcome
 
-_, WAITING = _REFUSED[Outcome.WAITING]
+WAITING = refusal_of(Outcome.WAITING).sentence("en")
 
 
 class Clock:

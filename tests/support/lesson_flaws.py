@@ -33,12 +33,21 @@ def flaws_of(view: StepView) -> Iterator[str]:
         yield "the largest share is called most"
     if answer.kind == Kind.ONE and not all(option.feedback for option in wrong):
         yield "a wrong option has no feedback"
+    if answer.kind == Kind.ONE and len(answer.options) < 3:
+        yield "a choice has two options"
+    if re.search(r"between \S+ and \S+\.$", hint := view.narrowed()):
+        low, high = (float(each.rstrip(".").replace("−", "-").replace(",", "")) for each in hint.split()[3::2])
+        if answer.is_right((low + high) / 2):
+            yield "the middle of a range is right"
     if any(re.match(r"(\d+ to|more than) \d+$", option.label) for option in answer.options):
         yield "an answer has a limit"
-    if measure == "after_forcing" and "new" in answer.right:
+    if measure == "after_forcing":
         now = forced(names["prefix"].rpartition(".")[2])
+        old, new = (each.target_tokens[step + 1 :].count(names["word"]) for each in (trace, now))
+        if "new" not in answer.right and new > old:
+            yield "a word that comes back counts as no new one"
         old, new = (set(only_words(each.target_text).split()) for each in (trace, now))
-        if not new - old - {only_words(names["second"])}:
+        if "new" in answer.right and not new - old - {only_words(names["second"])}:
             yield "swapped words count as new"
     if measure == "decides_choice":
         rival = trace.candidate_ids[step][list(trace.candidate_tokens[step]).index(names["other"])]
@@ -49,7 +58,7 @@ def flaws_of(view: StepView) -> Iterator[str]:
         yield "a piece of a word is an option"
     if measure == "best_key":
         meanings = {f"▁{each}" for each in meanings_of(names["word"].lstrip("▁"), language_of(view.run))}
-        if meanings & set(trace.source_tokens) and names["read"] not in meanings:
+        if meanings & set(trace.source_tokens) and names["read"].lower() not in meanings:
             yield "a hint misleads"
     if measure == "read_when_fed" and trace.source_tokens.count(names["read"]) > 1 and "(position" not in answer.truth:
         yield "a token that stands twice has no number"

@@ -9,6 +9,7 @@ from support.head_rows import word
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.lessons.answer import Answer, Run, Undecided
+from headlight.lessons.file import shipped_words
 from headlight.lessons.register import answer_of
 
 LANGUAGES = ("en-de", "en-fr")
@@ -50,7 +51,7 @@ def run_in(folder: Path, text: str) -> Run:
 def outcome_of(run: Run, measure: str, **arguments: str | int) -> Answer | str:
     """Return a measure's answer, or the sentence with the reason why the run decides nothing."""
     try:
-        return answer_of(run, measure, arguments)
+        return answer_of(run, measure, arguments).in_words(shipped_words(measure))
     except Undecided as undecided:
         return str(undecided)
 

@@ -10,12 +10,20 @@ ROOT = Path(__file__).parents[2]
 # Each package, and those below it, from which alone it may import.
 BELOW = {
     "transformer": set(),
-    "headlight.components": set(),
-    "headlight.plots": {"transformer"},
-    "headlight.app": {"headlight.components", "headlight.plots", "transformer"},
-    "headlight.classroom": {"headlight.app"},
-    "headlight.views": {"headlight.app", "headlight.components", "headlight.plots", "transformer"},
+    "headlight.language": {"transformer"},
+    "headlight.components": {"headlight.language"},
+    "headlight.plots": {"headlight.language", "transformer"},
+    "headlight.app": {"headlight.language", "headlight.components", "headlight.plots", "transformer"},
+    "headlight.classroom": {"headlight.language", "headlight.app"},
+    "headlight.views": {
+        "headlight.language",
+        "headlight.app",
+        "headlight.components",
+        "headlight.plots",
+        "transformer",
+    },
     "headlight.lessons": {
+        "headlight.language",
         "headlight.classroom",
         "headlight.views",
         "headlight.app",
@@ -24,6 +32,7 @@ BELOW = {
         "transformer",
     },
     "headlight": {
+        "headlight.language",
         "headlight.classroom",
         "headlight.lessons",
         "headlight.views",

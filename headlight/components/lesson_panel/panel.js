@@ -3,6 +3,7 @@
 
 import { button, element, setWords } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { invite } from "../lib/screen.js";
 import { Memory, storage } from "./memory.js";
 import {
   LEAVE, LONGEST, TO_LIST, TO_NEXT, asOneEntry, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove,
@@ -108,9 +109,10 @@ class LessonPanel extends Component {
 
   draw(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown, ended = data.step > data.of;
+    const heading = [data.ask, data.note, data.say].find((text) => text?.length);
     this.dock();
     this.write({
-      ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain(data.ask ?? data.say)}`, ".title": data.title,
+      ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain(heading)}`, ".title": data.title,
       ".place": ended ? "" : `${data.step} of ${data.of}`, ".next": data.last ? "Finish" : "Next →",
       ".back_to": data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it",
       ".scale": data.scale ?? "", ".onward": `Next lesson: ${data.next_lesson}`, ".undecided": data.undecided ?? "",
@@ -124,7 +126,7 @@ class LessonPanel extends Component {
     for (const [selector, isShown] of Object.entries(shown)) this.find(selector).hidden = !isShown;
     Object.assign(this.find("progress"), { max: data.of, value: data.step });
     this.find(".back").disabled = data.step === 1;
-    setWords(this.find(".say"), data.say);
+    setWords(this.find(".say"), data.say.map(([style, text]) => [style, style ? text : invite(text)]));
     setWords(this.find(".ask"), data.ask ?? []);
     this.drawOptions(over);
     this.drawNote(moved);
@@ -156,7 +158,8 @@ class LessonPanel extends Component {
     });
     const check = button("Check", () => this.answer([...this.chosen]), "check");
     if (several && !over) buttons.push(Object.assign(check, { disabled: !this.chosen.size }));
-    if (data.kind === "do" && !over) buttons.push(button("I have done it", () => this.answer(true), "check"));
+    if (data.kind === "do" && !over) buttons.push(button("Check my work", () => this.answer(true), "check"));
+    buttons.push(...(data.open ?? []).map((step) => button(`Go to step ${step}`, () => this.go(step))));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
     if (focused >= 0) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });

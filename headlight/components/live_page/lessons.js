@@ -162,11 +162,13 @@ export class Lessons {
 
   // The panel after the last step.
   ending() {
-    const { lesson, lessons } = this, { title, goal, steps } = lesson, judged = steps.filter((step) => step.judged);
+    const { lesson, lessons } = this, { title, goal, closing, steps } = lesson, answered = this.answered(lesson);
+    const judged = steps.flatMap((step, at) => (step.judged ? [at] : []));
     return {
       key: `${lesson.name} end`, title, step: steps.length + 1, of: steps.length, note: [], undecided: "",
-      say: [["strong", "The end. "], ["", `The goal was: ${goal}`]], tried: fresh(),
-      score: score(this.answered(lesson).size, judged.length),
+      say: [["strong", "The end. "], ["", closing || goal]], tried: fresh(),
+      score: score(answered.size, judged.length),
+      open: judged.filter((at) => !answered.has(at)).map((at) => at + 1),
       next_lesson: lessons[lessons.indexOf(lesson) + 1]?.title ?? "",
     };
   }
@@ -189,7 +191,7 @@ export class Lessons {
 export function score(right, questions) {
   if (right === questions) return `All ${questions} right!`;
   const count = right ? `${right} of ${questions} right so far. ` : "";
-  return `${count}You can go back to the open questions whenever you like.`;
+  return `${count}You can go back to the open questions.`;
 }
 
 // A step's answer for a sentence; null where the step is about others.

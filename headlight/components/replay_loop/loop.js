@@ -42,7 +42,7 @@ class ReplayLoop extends Component {
   }
 
   show(at) {
-    const { steps, outputs, sourceText, map } = this.facts, dark = isDark(this.cells[0]);
+    const { steps, outputs, sourceText, map } = this.facts, dark = isDark(this.find(".cells"));
     this.at = at;
     this.cells.forEach((cell, index) => tint(cell, map.weights[at * this.cells.length + index], dark));
     this.find(".wrote").textContent = outputs[at] || "(nothing)";

@@ -4,7 +4,7 @@
 // { hidden, unhiddenTokens, smoothing }: the numbers, from 0, of the hidden source words, the output tokens without any
 // hidden word, and the share of label smoothing, 0 without. In the app the maps of all heads are missing: `shownCross`
 // is the map of the chosen one, { shape: [queries, keys], weights }, and `headCounts` has the numbers of layers and
-// heads.
+// heads, `sourceLanguage` its name.
 
 import { changesBetween } from "../lib/diff.js";
 import { averageMap } from "../lib/maps.js";
@@ -79,13 +79,13 @@ function rowsOf(map, keys) {
 }
 
 // The hidden words and what became of the translation, as the sentence of words.js takes them.
-function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens }) {
+function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens, sourceLanguage = "" }) {
   const words = wordsOf(sourceTokens), old = wordsOf(unhiddenTokens), now = wordsOf(targetTokens);
   const changes = changesBetween(old, now).map(([from, to, start, stop]) => {
     return { lost: old.slice(from, to), gained: now.slice(start, stop) };
   });
   return {
-    hidden: hidden.map((number) => words[number]), words: words.length,
+    hidden: hidden.map((number) => words[number]), words: words.length, language: sourceLanguage,
     outcome: { changes, words: old.length, isEmpty: !targetText.trim() },
   };
 }

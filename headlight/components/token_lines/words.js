@@ -1,6 +1,6 @@
 // Sentences and numbers of the token lines.
 
-import { chipText, spoken } from "../lib/tokens.js";
+import { chipText, isMarks, spoken } from "../lib/tokens.js";
 import { percent, quoted, quotedAt } from "../lib/words.js";
 
 const NAMED = 3; // of the weights of a token, the others are summed up; of words in a headline
@@ -31,8 +31,8 @@ export function belowName({ below, outputs, outputWords: words, inputs, probabil
 // The reason why a sure token has no more. smoothing: the share of label smoothing, 0 without.
 export function surenessText(probability, smoothing) {
   if (!smoothing || Math.abs(1 - smoothing - probability) > smoothing / 3) return "";
-  return ` ${percent(probability)} is sure: in training it learned to leave about ${percent(smoothing)} to other ` +
-    "words (label smoothing).";
+  return ` ${percent(probability)} is as sure as it gets: in training it learned to leave about ` +
+    `${percent(smoothing)} to other words.`;
 }
 
 // The weights of one token, given as [index, weight], largest first: the first few one by one, then the others' sum.
@@ -60,30 +60,32 @@ export function sourceWords(data, column) {
   const rows = data.weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
   const [[first, most], ...others] = rows.slice(0, NAMED).filter(([, weight], place) => !place || weight >= LEAST);
   const next = others.map(([row, weight]) => `${belowAt(data, row)} ${shareText(weight)}`).join(", ");
-  return `${belowAt(data, first)} looks at ${token}: ${shareText(most)}.${next && ` Next: ${next}.`}`;
+  return `${belowAt(data, first)} looks at ${token}: ${shareText(most)}.${next && ` Others look at it less: ${next}.`}`;
 }
 
 // The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
 // resting: a token that rests on a mark or an end, { token, key }, or null; doubts: of story.js.
 export function invitation({ heads, resting, doubts }) {
   const one = heads ? ` The model has ${heads} heads, parts that look in their own way: this is one.` : "";
-  const rests = resting ? ` ${quoted(resting.token)} looks mostly at ${quoted(resting.key)}, as punctuation often ` +
-    "does: this head has nothing to look for there." : "";
+  const rests = resting
+    ? ` ${quoted(resting.token)} looks mostly at ${quoted(resting.key)}, as punctuation often does.` : "";
   const other = doubts.some(Boolean) ? "; under 50 %, another choice stands below" : "";
   return (
     "The thicker a line, the more the model looked at that word to write the other one. That looking is called " +
     `attention.${one}${rests} The percent says how sure it was of a word${other}. Hover over a word for ` +
-    "its numbers."
+    "its numbers. The model is small and can be wrong."
   );
 }
 
-// The effect of hidden words on a translation. hidden: the words; words: the number of all; outcome: see outcomeText.
-export function hiddenText({ hidden, words, outcome }) {
-  if (!hidden.length) return "Click a word of your sentence to hide it from the model. What happens?";
+// The effect of hidden words on a translation. hidden: the words; words: the number of all; language: of the words, ""
+// where it is unknown; outcome: see outcomeText.
+export function hiddenText({ hidden, words, language, outcome }) {
+  if (!hidden.length) return `Click a word of your ${language && `${language} `}sentence to hide it from the model.`;
   if (hidden.length === words) return `With every word hidden, ${outcomeText(outcome)}.`;
-  const many = `${hidden.length} words and punctuation marks`;
+  const many = `${hidden.length} words${hidden.some((word) => isMarks(word)) ? " and punctuation marks" : ""}`;
   const without = hidden.length > NAMED ? many : hidden.map(quoted).join(" and ");
-  return `Without ${without}, ${outcomeText(outcome)}.`;
+  const again = hidden.length > 1 ? " Click a hidden word to show it again." : "";
+  return `Without ${without}, ${outcomeText(outcome)}.${again}`;
 }
 
 // changes: of the words, each { lost, gained }; words: the number of words before; isEmpty: nothing is left.

@@ -52,6 +52,12 @@ def in_rows(head: HeadMeasures, pattern: Pattern) -> str:
     return f"in {count.rows} of {count.eligible} rows"
 
 
+def rows_of(head: HeadMeasures, pattern: Pattern) -> dict[str, Any]:
+    """Return in how many rows a head follows a pattern, of how many eligible."""
+    count = head.counts[pattern]
+    return {"rows": count.rows, "eligible": count.eligible}
+
+
 def names_of(head: HeadMeasures) -> dict[str, Any]:
     """Return the names of a head: layer, head and head_name."""
     return head_names(head.layer, head.head)
@@ -199,14 +205,19 @@ def read_when_fed(run: Run) -> Answer:
 def better_reading(run: Run) -> Answer:
     """Ask whether a head fits the source word of its input or of its output token better.
 
-    It is the head that reads its input's most often, or the second one by its output's: the text decides which. names:
-    layer, head, head_name.
+    It is the head that reads its input's most often, the second one by its output's, or one that reads both in as many
+    rows: the text decides which. names: layer, head, head_name.
     """
     measured = cross_heads(run.trace)
-    candidates = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[1]
-    head = candidates[crc32(run.request.text.encode()) % 2]
+    ranked = ranked_by(measured, OUTPUT)
+    alike = [head for head in ranked if head.counts[OUTPUT] == head.counts[INPUT] and head.counts[INPUT].rows >= LEAD]
+    candidates = [ranked_by(measured, INPUT)[0], ranked[1], *alike[:1]]
+    head = candidates[crc32(run.request.text.encode()) % len(candidates)]
     shares = by_output, by_input = [float(head.counts[pattern]) for pattern in (OUTPUT, INPUT)]
-    if abs(head.counts[OUTPUT].rows - head.counts[INPUT].rows) < LEAD or abs(by_output - by_input) < NEAR:
+    is_alike = head.counts[OUTPUT] == head.counts[INPUT]
+    if not is_alike and (
+        abs(head.counts[OUTPUT].rows - head.counts[INPUT].rows) < LEAD or abs(by_output - by_input) < NEAR
+    ):
         raise Undecided("The head that is shown fits both of its tokens nearly alike here.")
     labels = ("output", "its output, the token that a row writes"), ("input", "its input, the token that a row is fed")
     options = tuple(
@@ -219,8 +230,8 @@ def better_reading(run: Run) -> Answer:
         f"{in_rows(head, OUTPUT)}.",
         f"Rows of {name_of(head)} whose largest weight is on the source word of the token: written "
         f"{percent(by_output)}, fed {percent(by_input)}.",
-        (*options, Option("either", "both equally well", "Count again: the two differ.")),
-        largest(options),
+        (*options, Option("either", "both equally often", "Count again: the two differ.")),
+        {"either"} if is_alike else largest(options),
         names=names_of(head),
     )
 

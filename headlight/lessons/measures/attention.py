@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
 from headlight.lessons.glosses import glosses
+from headlight.lessons.words import translated
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Greedy
@@ -203,7 +204,8 @@ def harmless_words(run: Run) -> Answer:
 def mean_of_heads(run: Run) -> Answer:
     """Ask for the mean of all cross-attention heads in percent, at the weight that `most_read` asks for.
 
-    names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are).
+    names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are), layers,
+    heads_each.
     """
     trace, at = run.trace, results.default_head(run.request, "cross").index
     row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, translated_keys(run))
@@ -220,7 +222,8 @@ def mean_of_heads(run: Run) -> Answer:
         f"the sum by {weights.size}: {percent(mean)}.",
         **in_percent(mean),
         names=head_names(*at)
-        | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size},
+        | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size}
+        | {"layers": weights.shape[0], "heads_each": weights.shape[1]},
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_ids
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
+from headlight.lessons.words import translated
 from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam
@@ -93,7 +94,7 @@ def hardest_token(run: Run) -> Answer:
     )
     return Answer(
         Kind.ONE,
-        f"Of all words {options[0].label} has the highest entropy: {entropy[hardest]:.2f} nats. "
+        f"Of these tokens {options[0].label} has the highest entropy: {entropy[hardest]:.2f} nats. "
         f"The best token has {format_probability(float(candidates[0]))}, the {len(candidates)} best "
         f"{format_probability(float(candidates.sum()))}; all others share the rest.",
         "The entropies in nats: " + ", ".join(f"{option.label} {option.value:.2f}" for option in options) + ".",
@@ -134,9 +135,10 @@ def second_candidate(run: Run) -> Answer:
 def after_forcing(run: Run) -> Answer:
     """Ask what becomes of the words that followed when the second candidate is forced.
 
-    The word that was replaced is no new one where it comes later, nor is another form of a word that went.
+    Not asked where only words come back, such as the one that was replaced: they are new there, and they are not. Nor
+    is another form of a word that went a new one.
 
-    names: those of `_Choice`, and reminder, of a replaced word that comes later.
+    names: those of `_Choice`.
     """
     choice = _open_choice(run)
     trace, step = choice.trace, choice.step
@@ -146,8 +148,11 @@ def after_forcing(run: Run) -> Answer:
     (word, *before), (_, *now) = ([*filter(is_word, words_of(each.target_tokens[step:]))] for each in (trace, forced))
     if not before or (before != now and before == now[-len(before) :]):
         raise Undecided("No word follows here that could be another one, or all stay and others come before them.")
-    gone, new = (Counter(map(str.lower, one)) for one in ([word, *before], now))
-    gone, new = gone - new, new - gone
+    old, rest, after = (Counter(map(str.lower, one)) for one in ([word, *before], before, now))
+    gone, come = old - after, (after - rest).keys()
+    new = come - old.keys()
+    if come and not new:
+        raise Undecided("Only a word that stood here before comes again: it is new in its place, and it is not.")
     if new and all(any(is_a_form(one, other) for other in gone) for one in new):
         raise Undecided("Only the forms of words change here.")
     labels = {
@@ -164,7 +169,7 @@ def after_forcing(run: Run) -> Answer:
         feedback,
         tuple(Option(name, label, feedback) for name, label in labels.items()),
         {"new" if new else "stay" if before == now else "moved"},
-        names=choice.names | {"reminder": f" {quoted(word)} itself is no new word." if word in now else ""},
+        names=choice.names,
     )
 
 
@@ -210,7 +215,7 @@ def best_of_beam(run: Run, size: int) -> Answer:
     names: size, greedy (log P of greedy's).
     """
     decode, greedy = run.translator.tokenizer.decode, results.study(run.greedy).hypotheses()[0]
-    beam = results.study(replace(run.greedy, strategy=Beam(size, 0.0))).search().ended[:size]
+    beam = results.study(replace(run.greedy, strategy=Beam(size, 0.0))).search().ended
     of_greedy = decode(list(greedy.ids))
     hypotheses = {of_greedy: greedy}  # the best of those that have the same words
     for one in sorted(beam, key=lambda each: -each.log_probability):
@@ -221,8 +226,8 @@ def best_of_beam(run: Run, size: int) -> Answer:
     offered = [best, *(text for text in others if not _loses_words(best, text, language_of(run)))][:MOST_OPTIONS]
     if _loses_words(best, of_greedy, language_of(run)):
         raise Undecided("The most probable of the other translations leaves out a word of the source.")
-    if len(offered) < 2 or log_p[offered[0]] - log_p[offered[1]] < NEAR_NATS:
-        raise Undecided("Beam search finds no two other translations here of which one is plainly more probable.")
+    if len(offered) < 3 or log_p[offered[0]] - log_p[offered[1]] < NEAR_NATS:
+        raise Undecided("Beam search finds no three other translations here of which one is plainly most probable.")
     words = {text: f"log P {signed(value, 2)}" for text, value in log_p.items()}
     looks = dict(zip(offered, told_apart((*offered, of_greedy), language_of(run)), strict=False))
     options = tuple(
@@ -287,7 +292,10 @@ def _words(trace: Trace) -> int:
 
 @results.cached(max_entries=64, show_spinner=False)
 def _longer(request: TranslationRequest) -> tuple[int, ...]:
-    """Return ids that make a translation of more words when they are forced, the likeliest last one; () without any."""
+    """Return ids that make a translation of more words when they are forced; () without any.
+
+    Of several the ones whose whole translation is the most probable: a likely token may lead to an unlikely rest.
+    """
     free = results.trace(request)
     candidates = [
         (float(free.candidate_probabilities[step, at]), step, int(free.candidate_ids[step, at]))
@@ -296,15 +304,14 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
         for at in _others(free, step)[:MOST_OPTIONS]
         if is_word(free.candidate_tokens[step][at])
     ]
-    for _, step, token in sorted(candidates, reverse=True)[:MOST_FORCED]:
-        prefix = (*free.target_ids[:step], token)
-        if _words(results.trace(replace(request, prefix=prefix))) > _words(free):
-            return prefix
-    return ()
+    prefixes = [(*free.target_ids[:step], token) for _, step, token in sorted(candidates, reverse=True)[:MOST_FORCED]]
+    forced = {prefix: results.trace(replace(request, prefix=prefix)) for prefix in prefixes}
+    longer = [prefix for prefix in prefixes if _words(forced[prefix]) > _words(free)]
+    return max(longer, key=lambda prefix: float(np.log(forced[prefix].target_probabilities).sum()), default=())
 
 
 def _open_choice(run: Run) -> _Choice:
-    """Return the step whose second candidate is most probable, and plainly before the third: whole words all three.
+    """Return the step whose second candidate is most probable, and plainly before the third: whole words, as a fourth.
 
     Raises Undecided.
 
@@ -328,7 +335,7 @@ def _open_choice(run: Run) -> _Choice:
             choices.append((not written & rival, step != hardest, second, step, apart[0]))
     for *_, step, at_second in sorted(choices, reverse=True):
         others = (at for at in _looking_apart(trace, step)[1:] if _forced_word(run, trace, step, at))
-        if _forced_word(run, trace, step, at_second) and next(others, None):
+        if _forced_word(run, trace, step, at_second) and next(others, None) and next(others, None):
             return _Choice(trace, step, at_second)
     raise Undecided("At no step of this translation is one word plainly the second.")
 

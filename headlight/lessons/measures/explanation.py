@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
+from headlight.lessons.words import translated
 from headlight.plots.contributions import other_candidates
 from headlight.plots.names import one_head_name, sentence_case
 from headlight.plots.numbers import percent, signed
@@ -93,7 +94,7 @@ def missed_most(run: Run) -> Answer:
         Kind.ONE,
         f"Without {quoted_at(source, missed)} log P of {quoted(word)} {moved(lost[missed])}, without "
         f"{quoted_at(source, heavy)} it {moved(lost[heavy])}, though that one has most weight.",
-        "Left out, each costs the word so much log P: "
+        f"Left out, each costs {quoted(word)} so much log P: "
         + ", ".join(f"{option.label} {signed(option.value or 0.0, 2)}" for option in options)
         + ".",
         options,

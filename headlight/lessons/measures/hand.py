@@ -8,7 +8,8 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, number_words, of_the_page
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
+from headlight.lessons.words import number_words
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
 from transformer.arrays import softmax

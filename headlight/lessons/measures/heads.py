@@ -4,9 +4,8 @@ from zlib import crc32
 
 import numpy as np
 
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
-from headlight.plots.names import kind_head_name, one_head_name, sentence_case
-from headlight.plots.numbers import pluralize
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, one_of
+from headlight.lessons.words import Say, translated
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import masked_maps
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
@@ -14,7 +13,7 @@ from transformer.interpret.what_if.intervention import Zero
 from transformer.model.heads import Head, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
-from .alignment import in_rows, key_of, name_of, names_of, plainly_behind, ranked_by
+from .alignment import key_of, names_of, plainly_behind, ranked_by, rows_of
 from .wording import MISSED, MOST_OPTIONS, NEAR, NEAR_NATS, moved, require_greedy
 
 ABOUT = 0.1  # of all heads: error of an estimated number of them
@@ -26,24 +25,24 @@ NEIGHBOURS = {"next": Pattern.NEXT, "previous": Pattern.PREVIOUS}
 def head_of_dimension(run: Run) -> Answer:
     """Ask which head has a dimension of the queries: neighbouring ones make a head.
 
-    names: dimension, width (of all heads together), heads, d_k, layer, head.
+    names: dimension, before (how many come before it), width (of all heads together), heads, d_k, layer, head, whole
+    (the heads before it), and first and last, its dimensions.
     """
     config = run.translator.model.config
     count, size = config.num_heads, config.d_k
     if count < 2:
-        raise Undecided("This model has one head only: all dimensions are its own.")
+        raise Undecided("one_head")
     right = count // 2
     dimension = right * size + size // 2
     near = (right + 1 if right + 1 < count else right - 1, right - 1)
     heads = list(dict.fromkeys((right, dimension % count, *near, count - 1, 0)))[:MOST_OPTIONS]
-    spans = {head: f"has the dimensions {head * size + 1} to {(head + 1) * size}." for head in heads}
+    spans = {head: {"head": head, "first": head * size + 1, "last": (head + 1) * size} for head in heads}
     return Answer(
         Kind.ONE,
-        f"Head {right + 1} {spans[right]}",
-        f"Each head has {size} neighbouring ones; {dimension} come before: {right} heads and a part of the next.",
-        tuple(Option(str(head), f"head {head + 1}", f"It {span}") for head, span in spans.items()),
-        {str(right)},
-        names={"dimension": dimension, "width": count * size, "heads": count, "d_k": size, "layer": 0, "head": right},
+        options=tuple(Option(str(head), values=span) for head, span in spans.items()),
+        right={str(right)},
+        names={"dimension": dimension, "before": dimension, "whole": right, "width": count * size, "heads": count}
+        | {"d_k": size, "layer": 0, **spans[right]},
     )
 
 
@@ -51,49 +50,31 @@ def head_of_dimension(run: Run) -> Answer:
 def neighbour_head(run: Run, pattern: str) -> Answer:
     """Ask which of some heads of the encoder reads the "next" or the "previous" token most often in this sentence.
 
-    names: layer, head, head_name, rows.
+    names: layer, head, head_name, and in how many rows of how many eligible.
     """
-    heads = _neighbour_heads(run, pattern)
-    best, reads = heads[0], NEIGHBOURS[pattern]
-    options = tuple(
-        Option(
-            key_of(head),
-            name_of(head),
-            f"It reads the {pattern} token {in_rows(head, reads)}.",
-            float(head.counts[reads].rows),
-        )
-        for head in heads
-    )
-    return Answer(
-        Kind.ONE,
-        f"{sentence_case(name_of(best))} reads the {pattern} token {in_rows(best, reads)}.",
-        f"Rows whose largest weight is on the {pattern} token, out of {best.counts[reads].eligible}: "
-        + "; ".join(f"{name_of(head)}: {head.counts[reads].rows}" for head in heads)
-        + ".",
-        options,
-        largest(options),
-        names=names_of(best) | {"rows": in_rows(best, reads)},
-    )
-
-
-def _neighbour_heads(run: Run, pattern: str) -> list[HeadMeasures]:
-    """Return a head that reads a neighbour in most rows, then others that do so clearly less often; or Undecided."""
     if pattern not in NEIGHBOURS:
-        raise Undecided("The pattern must be “next” or “previous”.")
-    chosen, other = NEIGHBOURS[pattern], NEIGHBOURS["previous" if pattern == "next" else "next"]
+        raise Undecided("no_neighbour")
+    reads = NEIGHBOURS[pattern]
+    return one_of(
+        Option(key_of(head), value=float(head.counts[reads].rows), values=names_of(head) | rows_of(head, reads))
+        for head in _neighbour_heads(run, reads)
+    )
+
+
+def _neighbour_heads(run: Run, reads: Pattern) -> list[HeadMeasures]:
+    """Return a head that reads a neighbour in most rows, then others that do so clearly less often; or Undecided."""
+    other = next(each for each in NEIGHBOURS.values() if each != reads)
     measured = measure_heads("encoder", masked_maps(run.trace, "encoder"), run.trace.source_tokens)
-    if len(measured) < 2 or not np.isfinite(measured[0].shares[chosen]):
-        raise Undecided(
-            "The sentence has too few tokens, or the encoder too few heads, to tell which reads a neighbour."
-        )
-    ranked = ranked_by(measured, chosen)
-    skips = crc32(run.request.text.encode()) % 2 and ranked[1].shares[chosen] > 0.5  # not one head in all sentences
+    if len(measured) < 2 or not np.isfinite(measured[0].shares[reads]):
+        raise Undecided("too_few_tokens_or_heads")
+    ranked = ranked_by(measured, reads)
+    skips = crc32(run.request.text.encode()) % 2 and ranked[1].shares[reads] > 0.5  # not one head in all sentences
     best, *others = ranked[1:] if skips else ranked
-    if best.shares[chosen] <= 0.5:
-        raise Undecided(f"No head of the encoder reads the {pattern} token in more than half of the rows here.")
-    plainly = plainly_behind(best, others, chosen)
+    if best.shares[reads] <= 0.5:
+        raise Undecided(f"no_{reads}_head")
+    plainly = plainly_behind(best, others, reads)
     if not plainly:
-        raise Undecided("Several heads do this about as often in this sentence.")
+        raise Undecided("several_heads")
     listed = (best, plainly[0], *ranked_by(plainly, other)[:1], plainly[-1], *plainly)
     return list({(head.layer, head.head): head for head in listed}.values())[:MOST_OPTIONS]
 
@@ -110,28 +91,27 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     (best, most), losses = ranked[0], dict(ranked)
     behind = [head for head, loss in ranked if most - loss >= NEAR]
     if most < NEAR or not behind or regular not in (best, *behind):
-        raise Undecided("No head of the encoder is missed plainly more than all others here.")
+        raise Undecided("no_head_missed")
     spread = [behind[at * (len(behind) - 1) // 2] for at in range(MOST_OPTIONS - 1)]
     heads = list(dict.fromkeys((best, *([regular] if regular != best else []), *spread)))[:MOST_OPTIONS]
-    feedback = {head: f"Without it log P {moved(losses[head])}." for head in heads}
-    name = {head: one_head_name(*head.index) for head in heads}
-    whose = f"{name[regular]}, which looks at the {pattern} token,"
-    return Answer(
-        Kind.ONE,
-        f"Without {whose if regular == best else name[best]} log P {moved(most)}, the most of all heads of the encoder."
-        + ("" if regular == best else f" Without {whose} it {moved(losses[regular])}."),
-        "Without each: " + "; ".join(f"{name[head]}: log P {moved(losses[head])}" for head in heads) + ".",
-        tuple(Option(head.address, name[head], feedback[head], losses[head]) for head in heads),
-        {best.address},
-        names={**neighbour, "off": best},
+    return one_of(
+        [_option_without(head, losses[head]) for head in heads],
+        tells="truth_regular" if regular == best else "truth",
+        **{**neighbour, "of_regular": moved(losses[regular])},
     )
+
+
+def _option_without(head: Head, loss: float) -> Option:
+    """Return the option of a head whose absence costs so much log P; values: off and moved."""
+    return Option(head.address, value=loss, values={"off": head, "moved": moved(loss)})
 
 
 @measure
 def heads_that_change(run: Run) -> Answer:
     """Ask how many heads change the translation when each is switched off alone, roughly.
 
-    names: heads, count, of_encoder and in_encoder, how many heads that has, and what these change in words.
+    names: heads, count, kinds (each with its number), of_encoder and in_encoder, how many heads that has, and what
+    these change in words.
     """
     require_greedy(run)
     importance = run.study.importance(Zero.name)
@@ -140,13 +120,13 @@ def heads_that_change(run: Run) -> Answer:
     number, heads = sum(int(each.sum()) for each in turned.values()), len(importance.ranked())
     return Answer(
         Kind.NUMBER,
-        f"{number or 'None'} of {heads} heads {'changes' if number < 2 else 'change'} it alone.",
-        "By kind: " + ", ".join(f"{kind} {int(each.sum())}" for kind, each in turned.items()) + ".",
+        tells="truth" if number else "truth_none",
         value=number,
         tolerance=max(1.0, float(round(ABOUT * heads))),
         bounds=(0, heads),
         names={"heads": heads, "count": number, "of_encoder": encoder.size}
-        | {"in_encoder": f"{int(encoder.sum()) or 'none'} change{'s' * bool(encoder.sum() < 2)} it"},
+        | {"in_encoder": Say("changes" if encoder.any() else "none_changes", {"count": int(encoder.sum())})}
+        | {"kinds": tuple(Say("of_kind", {"kind": str(kind), "n": int(each.sum())}) for kind, each in turned.items())},
     )
 
 
@@ -154,27 +134,15 @@ def heads_that_change(run: Run) -> Answer:
 def most_missed(run: Run) -> Answer:
     """Ask without which head the translation loses most: the most missed one of each kind.
 
-    names: off (the head), head_name.
+    names: off (the head), moved (what happens to log P without it).
     """
     ranked = run.study.importance(Zero.name).ranked()
     losses = dict(ranked)
     of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
     heads = sorted(of_kinds, key=lambda head: -losses[head])
-    best = heads[0]
-    if losses[best] < MISSED or losses[best] - losses[heads[1]] < NEAR_NATS:
-        raise Undecided("No head is missed much here, or two are missed alike.")
-    name = {head: kind_head_name(head) for head in heads}
-    options = tuple(
-        Option(head.address, name[head], f"Without it log P {moved(losses[head])}.", losses[head]) for head in heads
-    )
-    return Answer(
-        Kind.ONE,
-        f"Without {name[best]}, log P of the translation {moved(losses[best])} nats, the most of all heads.",
-        "Without each: " + "; ".join(f"{name[head]}: log P {moved(losses[head])}" for head in heads) + ".",
-        options,
-        largest(options),
-        names={"off": best, "head_name": name[best]},
-    )
+    if losses[heads[0]] < MISSED:
+        raise Undecided("no_head_missed_much")
+    return one_of([_option_without(head, losses[head]) for head in heads], by=NEAR_NATS, reason="no_head_missed_much")
 
 
 @measure
@@ -182,7 +150,7 @@ def most_missed(run: Run) -> Answer:
 def keep_without_many(run: Run) -> Answer:
     """Ask to switch off so many heads that the translation stays the same: of those that are missed least.
 
-    names: goal (how many), off (these, as an address has them).
+    names: goal (how many), off (these, as an address has them), count (how many are off), text (what is written now).
     """
     require_greedy(run)
     ablate = ABLATIONS.get(run.address.get("ablated_by", Zero.name), Zero)
@@ -191,13 +159,11 @@ def keep_without_many(run: Run) -> Answer:
     off = parse_heads(run.address.get("off", ""), importance.shapes)
     now = run.study.under(*map(ablate.of, off)).trace if off else run.trace
     stays = now.target_ids == run.trace.target_ids
-    outcome = "the translation stays the same." if stays else f"it reads {translated(now.target_text)}"
     return Answer(
         Kind.DO,
-        f"Without {pluralize(len(off), 'head')} {outcome}" if off else "No head is off yet.",
-        f"The {len(spare)} heads that are missed least will do.",
+        tells="none_off" if not off else "truth" if stays else "changed",
         done=stays and len(off) >= len(spare),
-        names={"goal": len(spare), "off": heads_address(spare)},
+        names={"goal": len(spare), "off": heads_address(spare), "count": len(off), "text": translated(now.target_text)},
     )
 
 
@@ -208,4 +174,4 @@ def _spare_heads(run: Run, importance: HeadImportance, ablation: str) -> list[He
         after = run.study.under(*map(ablate.of, ranked[:count])).trace
         if count < len(ranked) and after.target_ids == run.trace.target_ids:
             return ranked[:count]
-    raise Undecided("Without a few heads this translation becomes another one, whichever they are.")
+    raise Undecided("no_spare_heads")

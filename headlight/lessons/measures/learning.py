@@ -65,6 +65,11 @@ class _Replayed:
         return np.asarray(focus.values[:, *head], dtype=np.float64)
 
     @property
+    def right(self) -> list[bool]:
+        """Return whether the target is written word for word at each snapshot."""
+        return [output.split() == self.trajectory.target_text.split() for output in self.trajectory.outputs]
+
+    @property
     def losses(self) -> np.ndarray:
         """Return the loss at each snapshot: the first known one before the first update's."""
         steps, losses = self.replay.losses.T
@@ -111,8 +116,7 @@ def first_right(run: Run) -> Answer:
     names: those of `_Replayed`.
     """
     replayed = _replayed(run)
-    outputs, target = replayed.trajectory.outputs, replayed.trajectory.target_text
-    right = [output.split() == target.split() for output in outputs]
+    outputs, right = replayed.trajectory.outputs, replayed.right
     if not any(right) or right[0]:
         raise Undecided("At no snapshot does it write this sentence's target for the first time.")
     first, steps = right.index(True), replayed.replay.steps
@@ -133,7 +137,9 @@ def first_right(run: Run) -> Answer:
 
 @measure
 def loss_or_head(run: Run, kind: str) -> Answer:
-    """Ask which comes first: half the fall of the loss, or half the sharpening of the kind's head that changed most.
+    """Ask what comes first: half the fall of the loss, half the sharpening of a kind's head, or the target's words.
+
+    The head is the one that changed most.
 
     names: those of `_Replayed` (snapshot: where the head is half as sharp), at_loss, spread and sharp: its rows'
     largest weight at both ends.
@@ -141,25 +147,32 @@ def loss_or_head(run: Run, kind: str) -> Answer:
     replayed = _replayed(run)
     values, losses = replayed.sharpening(kind), replayed.losses
     half, at_loss = _half_way(values), int((losses <= (losses[0] + losses[-1]) / 2).argmax())
-    if half == at_loss:
-        raise Undecided("Here both come between the same two snapshots.")
+    right = replayed.right
+    if not any(right) or right[0]:
+        raise Undecided("At no snapshot does it write this sentence's target for the first time.")
+    at = {"loss": at_loss, "head": half, "words": right.index(True)}
+    first, second = sorted(at, key=at.__getitem__)[:2]
+    if at[first] == at[second]:
+        raise Undecided("Here two of them come between the same two snapshots.")
     begin, middle, end = (percent(values[at]) for at in (0, half, -1))
     feedback = {
         "loss": f"It goes from {losses[0]:.2f} to {losses[-1]:.2f} in the training, past half at "
         f"{replayed.update(at_loss)}.",
         "head": f"Its rows' largest weight goes from {begin} to {end}, past half at {replayed.update(half)}.",
+        "words": f"The first snapshot that writes it is {replayed.update(at['words'])}.",
     }
     labels = {"loss": "half of the fall of the loss", "head": "half of the sharpening of this head"}
+    labels["words"] = f"“{replayed.trajectory.target_text}”, word for word"
     names = replayed.names(kind, half)
     return Answer(
         Kind.ONE,
         f"The loss passes half of its fall at {replayed.update(at_loss)}, the head half of its sharpening at "
-        f"{replayed.update(half)}.",
+        f"{replayed.update(half)}; the sentence is right at {replayed.update(at['words'])}.",
         f"The loss is halfway down at {(losses[0] + losses[-1]) / 2:.2f}, lower from {replayed.update(at_loss)} on. "
         f"{sentence_case(one_head_name(names['layer'], names['head']))} goes from {begin} to {end}: at "
         f"{replayed.update(half)} it is {middle}.",
         tuple(Option(name, label, feedback[name]) for name, label in labels.items()),
-        {"loss" if at_loss < half else "head"},
+        {first},
         names=names | {"at_loss": replayed.replay.steps[at_loss], "spread": values[0], "sharp": values[-1]},
     )
 

@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
+from headlight.lessons.words import translated
 from headlight.plots.numbers import signed
 from headlight.views.positions.word_order_content import exchanged
 from transformer.config import Positions

@@ -62,20 +62,22 @@ def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
     others = max(total for part, total in sums.items() if part != best)
     if sums[best] < NEAR_SCORE or sums[best] - others < NEAR_SCORE:
         raise Undecided(f"No part of the {side} makes a plainly larger share of this lead than all others here.")
+    rest = round(parts.score, 2) - sum(round(sums[part], 2) for part in ranked)  # adds up as it is shown
     options = tuple(
         Option(
             part_name(part),
             part_name(part),
-            f"It makes {signed(sums[part], 2)} of the lead of {signed(parts.score, 2)}.",
+            f"It adds {signed(sums[part], 2)} to the lead of {signed(parts.score, 2)}.",
             sums[part],
         )
         for part in ranked
     )
     return Answer(
         Kind.ONE,
-        f"The {side}'s {part_name(best)} makes {signed(sums[best], 2)} of the lead of {signed(parts.score, 2)}, the "
-        "largest share.",
-        f"By part: {'; '.join(f'{part_name(part)}: {signed(sums[part], 2)}' for part in ranked)}.",
+        f"The {side}'s {part_name(best)} adds {signed(sums[best], 2)} to the lead of {signed(parts.score, 2)}, more "
+        "than any other part.",
+        f"By part: {'; '.join(f'{part_name(part)}: {signed(sums[part], 2)}' for part in ranked)}; all others together: "
+        f"{signed(rest, 2)}. That makes {signed(parts.score, 2)}.",
         options,
         largest(options),
         names=names,

@@ -5,7 +5,8 @@ from functools import cache
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.lessons.words import number_words
 from headlight.plots.names import kind_head_name
 from headlight.plots.numbers import format_distinct, percent, pluralize
 from transformer.arrays import softmax

@@ -11,8 +11,9 @@ import numpy as np
 
 from headlight.lessons.answer import Option, Run, Undecided
 from headlight.lessons.glosses import glosses
+from headlight.lessons.words import Say
 from headlight.plots.names import one_head_name
-from headlight.plots.numbers import signed
+from headlight.plots.numbers import LEAST_SHOWN
 from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, quoted_at, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word, word_ranges
@@ -135,10 +136,10 @@ def quoted_all(texts: Iterable[str]) -> str:
     return listed(list(map(quoted, texts)))
 
 
-def moved(loss: float) -> str:
+def moved(loss: float) -> Say:
     """Return the change of a log P that loses so many nats in words: "falls by 0.43", "rises by 0.12"."""
-    digits = signed(abs(loss), 2)
-    return "stays as it is" if digits == "0.00" else f"{'falls' if loss > 0 else 'rises'} by {digits}"
+    by = abs(float(loss))
+    return Say("stays" if by < LEAST_SHOWN else "falls" if loss > 0 else "rises", {"by": by})
 
 
 def word_steps(trace: Trace) -> list[int]:

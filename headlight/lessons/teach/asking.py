@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import parse_qs, urlencode
 
 from headlight.app.navigation import HOME
@@ -11,6 +12,9 @@ from headlight.classroom import MOST_LINK, MOST_OPTIONS, Kind, Question, Round, 
 
 from ..answer import Kind as LessonKind
 from ..step_view import StepView, plain_text
+from ..words import phrase
+
+_say = partial(phrase, "asking")
 
 WITHOUT_SENTENCE = frozenset({"training", "small example", "probe"})  # page, view, name of questions on another text
 KINDS = {LessonKind.ONE: Kind.ONE, LessonKind.SEVERAL: Kind.SEVERAL, LessonKind.NUMBER: Kind.NUMBER}
@@ -29,13 +33,13 @@ def question_of(view: StepView) -> ClassQuestion | str:
     """Return a step's question with its truth, or a sentence with the reason why there is none for a class."""
     answer, step = view.answer, view.step
     if view.undecided:
-        return f"{view.undecided} Take another sentence, or go on."
+        return _say("undecided", reason=view.undecided)
     if answer is None or not step.is_question:
-        return f"{view.plain(step.note)} Talk about it together.".strip()
+        return _say("note", note=view.plain(step.note)).strip()
     if answer.kind not in KINDS:
-        return f"{plain_text(view.glossed(view.text(step.ask))[0])} Do it together on this page."
+        return _say("action", ask=plain_text(view.glossed(view.text(step.ask))[0]))
     if len(view.options) > MOST_OPTIONS:
-        return f"For this sentence there are more than {MOST_OPTIONS} options: take a shorter one, or go on."
+        return _say("too_many", most=MOST_OPTIONS)
     is_number = answer.kind == LessonKind.NUMBER
     truth = Truth(
         sentence=view.fill(answer.truth),
@@ -60,14 +64,14 @@ def own_question(
     right: the index of the right option, None where nothing is right or wrong.
     """
     if not text.strip():
-        return "Write the question first."
+        return _say("empty")
     labels = {at: option.strip() for at, option in enumerate(options) if option.strip()}
     if not 2 <= len(labels) <= MOST_OPTIONS:
-        return f"A question needs 2 to {MOST_OPTIONS} options."
+        return _say("options", most=MOST_OPTIONS)
     if len(set(labels.values())) < len(labels):
-        return "Two of the options are the same."
+        return _say("same")
     truth = Truth(
-        sentence=f"Right answer: {labels[right]}" if right in labels else "",
+        sentence=_say("right", label=labels[right]) if right in labels else "",
         right=(list(labels).index(right),) if right in labels else (),
         link=link_to(page, request, {}),
     )

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 from headlight.app.results import TranslationRequest
 from headlight.classroom import TIMES, Classroom, Kind, Phase, Round, Tally, View
 
-from ..answer import number_words
 from ..quiz_bank import bank, fill
+from ..words import number_words, phrase
 from .asking import ClassQuestion
+
+_say = partial(phrase, "board")
 
 MOST_BINS = 6  # of a histogram of numbers
 
@@ -146,6 +149,6 @@ def binned(rounds: Sequence[Sequence[float]]) -> tuple[list[str], list[list[int]
     if len(values) <= MOST_BINS:
         return [number_words(each) for each in values], [[each.count(value) for value in values] for each in rounds]
     width = (high - low) / MOST_BINS or 1.0
-    labels = [f"{number_words(low + at * width)} to {number_words(low + (at + 1) * width)}" for at in range(MOST_BINS)]
+    labels = [_say("range", low=low + at * width, high=low + (at + 1) * width) for at in range(MOST_BINS)]
     bins = [[min(max(int((number - low) / width), 0), MOST_BINS - 1) for number in each] for each in rounds]
     return labels, [[each.count(at) for at in range(MOST_BINS)] for each in bins]

@@ -37,14 +37,18 @@ from headlight.classroom import (
     read_code,
 )
 from headlight.components.show import class_desk
+from headlight.language import language
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
 from ..quiz_bank import bank
 from ..step_view import StepView
 from ..visit import Destination, Note, change, go_to
+from ..words import phrase
 from .asking import own_question, question_of, subject_of
 from .board import Screen, bars_shown, board, same_before
+
+_say = functools.partial(phrase, "desk")
 
 CLASS = "a class"  # the view of the page of lessons
 REFRESH = 1.0  # seconds
@@ -179,7 +183,7 @@ def screen_of(page: str, request: TranslationRequest, view: StepView | None, *, 
     except UserError:
         tokens = ()
     if view is None:
-        return Screen(page, request, question="Go back to the lesson to ask its questions.", tokens=tokens)
+        return Screen(page, request, question=_say("away"), tokens=tokens)
     return Screen(
         page=page,
         request=request,
@@ -220,7 +224,7 @@ def _payload(code: str, screen: Screen) -> dict:
         before = _final(teacher, view.classroom) if bars_shown(view.classroom, bars) else ()
         content = board(view, screen, before, bars=bars)
     except StoreError:
-        return {"code": code, "away": "The class cannot be reached. Trying again … Answers that were sent are safe."}
+        return {"code": code, "away": _say("unreachable")}
     except NoClassError as error:
         return {"code": code, "gone": str(error)}
     except ClassError as error:
@@ -232,7 +236,7 @@ def _payload(code: str, screen: Screen) -> dict:
         "link": door.link,
         "others": list(door.others),
         "problem": door.problem,
-        "qr": list(qr_rows(door.link)),
+        "qr": list(qr_rows(f"{door.link}?ui={language()}" if door.link else "")),
     }
 
 
@@ -266,7 +270,7 @@ def _take_rights(code: str, secret: object) -> None:
     """Accept the browser's secret of this class, if it is right."""
     _desk().turn += 1
     if not isinstance(secret, str) or not 0 < len(secret) <= _MOST_SECRET:
-        _desk().reply = "This is not a teacher link."
+        _desk().reply = _say("no_link")
         return
     try:
         Teacher(open_store(), code, secret).look()
@@ -340,7 +344,7 @@ def _do(teacher: Teacher, classroom: Classroom, screen: Screen, act: Mapping) ->
 def _ask_own(teacher: Teacher, screen: Screen, act: Mapping) -> str:
     text, options, right = act.get("text"), act.get("options"), act.get("right")
     if not isinstance(text, str) or not isinstance(options, list) or not all(isinstance(each, str) for each in options):
-        return "This is not a question."
+        return _say("no_question")
     question = own_question(text, options, right if isinstance(right, int) else None, screen.page, screen.request)
     if isinstance(question, str):
         return question
@@ -360,7 +364,7 @@ def _ask_quiz(teacher: Teacher, when: str) -> str:
 
 def _count_hands(teacher: Teacher, hands: object) -> str:
     if not isinstance(hands, list) or not all(type(each) is int for each in hands):
-        return "Write whole numbers of hands."
+        return _say("hands")
     teacher.count_hands(tuple(hands))
     return ""
 

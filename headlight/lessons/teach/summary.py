@@ -1,6 +1,7 @@
 """A class as a whole: a table of its rounds, the answers as a file, and its end."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -11,13 +12,15 @@ from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
 
-from ..answer import number_words
 from ..gain import QuizResult, quiz_result, read_answers, summary_words
 from ..quiz_bank import bank, fill
+from ..words import phrase
 from . import desk
 
+_say = partial(phrase, "summary")
+
 STYLE = Path(__file__).with_name("summary.css")
-HEADER = ("question", "answers", "what they chose", "right", "time")
+HEADER = ("question", "answers", "chosen", "right", "time")  # columns of the table, by their words
 
 
 def show_class() -> bool:
@@ -31,10 +34,7 @@ def show_class() -> bool:
     except ClassError as error:
         st.warning(plain(str(error)))
         return True
-    st.markdown(
-        "Students answer on their phones: they need a code, and no account. You see how many have answered, show a "
-        "chart of the answers, ask again after a discussion, and reveal what the model does."
-    )
+    st.markdown(_say("use"))
     classes_kept(desk.ended_codes(), "classes_kept", on_choice=desk.go_on)
     return False
 
@@ -45,20 +45,20 @@ def _show(teacher: Teacher) -> None:
     rounds = [each for each in classroom.rounds if not each.discarded]
     tallies = [teacher.tally(each.number) for each in rounds]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.markdown(f"**Class {teacher.code}**", width="content")
-        offer_download("Answers as CSV", lambda: _csv(teacher), f"class-{teacher.code}.csv", "text/csv")
-        with st.popover("End the class", icon=":material/delete:"):
-            st.markdown("This deletes the class and all answers for good. Download the answers as CSV first.")
-            st.button("Delete it now", key="end_class", type="primary", on_click=desk.end, args=(teacher,))
+        st.markdown(_say("class", code=teacher.code), width="content")
+        offer_download(_say("csv"), lambda: _csv(teacher), f"class-{teacher.code}.csv", "text/csv")
+        with st.popover(_say("end"), icon=":material/delete:"):
+            st.markdown(_say("ends"))
+            st.button(_say("delete"), key="end_class", type="primary", on_click=desk.end, args=(teacher,))
     if not rounds:
-        st.markdown("Nothing has been asked yet.")
+        st.markdown(_say("nothing"))
         return
     names = [(str(each.number), cells_of(each, tally)) for each, tally in zip(rounds, tallies, strict=True)]
     st.html(style(STYLE))
     if any(each.quiz for each in rounds):
         _show_quizzes(teacher, rounds, tallies)  # first: while presenting a figure gets the room that is left
     with st.container(key="class_rounds"):
-        show_table("Questions and answers of the class", "round", HEADER, names)
+        show_table(_say("title"), _say("round"), [*map(_say, HEADER)], names)
 
 
 def _show_quizzes(teacher: Teacher, rounds: Sequence[Round], tallies: Sequence[Tally]) -> None:
@@ -105,7 +105,7 @@ def _csv(teacher: Teacher) -> bytes:
 
 def cells_of(closed: Round, tally: Tally) -> Sequence[str]:
     """Return a round's cells in the table, as HEADER has them."""
-    right = "" if tally.right is None else f"{tally.right} of {tally.answered}"
+    right = "" if tally.right is None else _say("right_of", right=tally.right, answered=tally.answered)
     seconds = "" if closed.closed is None else f"{max(0.0, closed.closed - closed.opened):.0f} s"
     return (closed.question.text, str(tally.answered), _chosen(closed, tally), right, seconds)
 
@@ -116,9 +116,9 @@ def _chosen(closed: Round, tally: Tally) -> str:
     if question.kind == Kind.NUMBER:
         if not tally.numbers:
             return ""
-        low, middle, high = (number_words(tally.numbers[at]) for at in (0, len(tally.numbers) // 2, -1))
-        right = "" if truth.value is None else f"\n✓ right: {number_words(truth.value)}"
-        return f"lowest {low}, middle {middle}, highest {high}{right}"
+        low, middle, high = (tally.numbers[at] for at in (0, len(tally.numbers) // 2, -1))
+        right = "" if truth.value is None else "\n" + _say("right_number", number=truth.value)
+        return _say("numbers", low=low, middle=middle, high=high) + right
     return "\n".join(
         f"{'✓ ' if at in truth.right else ''}{label}: {count}"
         for at, (label, count) in enumerate(zip(question.options, tally.counts, strict=True))

@@ -31,14 +31,15 @@ def show_page(
     lesson_for: the lesson of the file that visitors take along. Raises UserError.
     """
     with beside_title():
-        with_map = switch("Map of one head", "map")
+        with_map = switch("Attention map", "map")
     study = results.study(request)
     before = study.trace
     words = word_ranges(before.source_tokens)
     hidden = _hidden_words(len(words))
     after = study.without_words(*(words[number] for number in hidden)).trace if hidden else before
-    hiding = hiding_facts(before, hidden)
-    training = results.translator(request.checkpoint).checkpoint.settings("label_smoothing")
+    checkpoint = results.translator(request.checkpoint).checkpoint
+    hiding = hiding_facts(before, hidden) | {"source_language": checkpoint.data.get("source_language", "")}
+    training = checkpoint.settings("label_smoothing")
     show_warnings(request)
     if with_map:
         left, right = st.columns([3, 2], gap="medium")

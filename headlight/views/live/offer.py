@@ -6,6 +6,7 @@ from pathlib import Path
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_download
+from headlight.language import language
 from transformer import UserError
 
 _HELP = "One HTML file that translates and shows its attention without a network, on a phone, too."
@@ -18,7 +19,7 @@ def offer_model(request: TranslationRequest, lesson_for: Callable[[CheckpointFil
         return
     files, text = request.checkpoint, request.text
     label, name = f"Save to use offline ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
-    offer_download(label, lambda: _file(files, text, _lesson_for=lesson_for), name, "text/html", _HELP)
+    offer_download(label, lambda: _file(files, text, language(), _lesson_for=lesson_for), name, "text/html", _HELP)
 
 
 @results.cached(max_entries=16, show_spinner=False)
@@ -32,7 +33,9 @@ def _size(checkpoint: CheckpointFiles) -> int | None:
 
 
 @results.cached(max_entries=2, show_spinner=False)
-def _file(checkpoint: CheckpointFiles, text: str, _lesson_for: Callable[[CheckpointFiles], dict | None]) -> bytes:
+def _file(
+    checkpoint: CheckpointFiles, text: str, interface: str, _lesson_for: Callable[[CheckpointFiles], dict | None]
+) -> bytes:
     from .content import live_file
     from .replay import find_replay
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from streamlit import config
 from support.classes import Phone, served
+from support.source_files import ROOT
 from support.texts import awkward_texts
 
 from headlight.classroom import Kind, Question, Truth, open_class
@@ -24,8 +25,10 @@ from headlight.classroom.routes import (
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import MOST_OPTIONS, StoreError
 from headlight.classroom.teaching import Tally, sign_of
+from headlight.language import texts_of
 
-PAGE_BYTES = 13_500
+FOLDER = ROOT / "headlight/classroom"
+PAGE_BYTES = 14_000  # with the words of its language
 WORD = Question("Which word is read most?", ("cat", "dog", "bird"))
 # Each part can be told from all that may be sent before it is revealed.
 TRUTH = Truth(
@@ -76,7 +79,7 @@ def test_no_response_has_the_truth_before_it_is_revealed(phone, teacher):
             body = json.dumps({"round": 1, "choice": choice})
             texts.append(phone.ask(f"/{phone.code}/answer", "POST", body, participant=phone.number)[1].decode())
         texts.append(phone.ask(f"/{phone.code}/answers.csv", "POST", authorization="Bearer x")[1].decode())
-        return re.sub(r"<(script|style)>.*?</\1>", "", "".join(texts), flags=re.DOTALL)
+        return re.sub(r"<(script|style)>.*?</\1>|<body [^>]*>", "", "".join(texts), flags=re.DOTALL)
 
     for act in (lambda: None, lambda: teacher.ask(WORD, TRUTH), teacher.close_round, teacher.ask_again, teacher.wait):
         act()
@@ -99,8 +102,28 @@ def test_the_page_is_small_and_runs_nothing_but_itself(phone, address, teacher):
             digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
             assert f"{rule} 'sha256-{digest}'" in policy
         assert "default-src 'none'" in policy and "unsafe" not in policy
-        assert not re.findall(r'(?:src|href)="(?!data:,")[^"]+"|url\(|@import|\son\w+=|style="', page)
+        assert not re.findall(r'(?:src|href)="(?!data:,"|\?ui=..")[^"]+"|url\(|@import|\son\w+=|style="', page)
         assert phone.response.headers["Cache-Control"] == "no-store" and "{{" not in page
+
+
+def test_the_page_and_refusals_are_in_the_language_of_the_address_or_the_browser(phone, teacher):
+    for query, accepted, language in (
+        ("?ui=fr", "de", "fr"),
+        ("", "de-AT,en;q=0.5", "de"),
+        ("", "es, fr;q=0.8", "fr"),
+        ("?ui=xx", "", "en"),
+        ("", "", "en"),
+    ):
+        texts = texts_of(FOLDER / "texts.toml", language)
+        headers = {"accept-language": accepted}
+        page = phone.ask(f"/{teacher.code}{query}", **headers)[1].decode()
+        assert f'<html lang="{language}">' in page and texts["page"]["join"] in page and texts["phone"]["lobby"] in page
+        others = set(re.findall(r'href="\?ui=(..)"', page))
+        assert others == {"en", "de", "fr"} - {language}
+        refused = json.loads(phone.ask(f"/22222/state{query}", participant=phone.number, **headers)[1])
+        assert refused["error"] == texts["refused"]["no_such_class"].format(code="22222")
+    assert phone.ask(f"/{teacher.code.lower()}?ui=de")[0] == 303
+    assert phone.response.headers["Location"] == f"/c/{teacher.code}?ui=de"
 
 
 def test_a_typed_code_leads_to_its_class_and_an_unknown_one_to_a_sentence(phone, teacher):

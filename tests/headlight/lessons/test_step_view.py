@@ -7,10 +7,11 @@ import pytest
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.lessons.answer import Answer, Kind, Option, Run, number_words
+from headlight.lessons.answer import Answer, Kind, Option, Run
 from headlight.lessons.file import Lesson, Step
 from headlight.lessons.step_view import StepView, payload_of, pose, unknown_names
 from headlight.lessons.visit import Try
+from headlight.lessons.words import number_words
 
 OPTIONS = (Option("a", "“▁a”", "It has .1."), Option("b", "“▁b”", "It has .9."), Option("c", "“c”"), Option("d", "“d”"))
 STEP = Step(
@@ -78,9 +79,23 @@ def test_the_second_of_three_hints_excludes_a_wrong_option_or_gives_a_range():
     first, narrowed, calculation = view().hints()
     assert first == "At “my”." and calculation == "Of .1 and .9 the second is more."
     assert narrowed in {f"It is not {label}." for label in ("“a”", "“c”", "“d”")}
-    for changed, low, high in (({"value": 100.0}, 70, 140), ({"value": 0.9, "bounds": (0.0, 1.0)}, 0.63, 1)):
-        assert view(Kind.NUMBER, options=(), **changed).hints()[1] == f"It lies between {low} and {high}."
     assert len(view(options=OPTIONS[:2]).hints()) == 2, "to exclude one of two would be the answer"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"value": 100.0}, {"value": 0.9, "bounds": (0.0, 1.0)}]
+    + [{"value": value, "tolerance": 10.0, "bounds": (0.0, 100.0)} for value in (3.0, 34.5, 65.7, 84.6, 100.0)],
+)
+def test_the_middle_of_a_range_is_no_answer_and_either_side_of_it_may_be(changed):
+    above = set()
+    for text in ("I love my teacher.", "She reads a book.", "We met him here.", "Nobody knows.", "It is late."):
+        number = replace(view(Kind.NUMBER, options=(), **changed), run=run(text))
+        low, high = (float(each.rstrip(".")) for each in number.narrowed().split()[3::2])
+        assert low <= changed["value"] <= high and not number.answer.is_right((low + high) / 2)
+        assert (low, high) != changed.get("bounds")
+        above.add(changed["value"] > (low + high) / 2)
+    assert len(above) == 2 or "bounds" in changed, "always the same side would tell the value"
 
 
 def test_feedback_has_the_choice_its_feedback_and_the_truth():

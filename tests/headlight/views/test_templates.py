@@ -13,7 +13,7 @@ from headlight.app.finding import Templates, TokenAt, short
 from transformer.model.heads import Head
 
 VIEWS = {
-    f"{path.parent.name}/{name}": Templates(view.get("headlines", {}), view.get("texts"))
+    f"{path.parent.name}/{name}": Templates.beside(str(path.with_name(f"{name}.py")))
     for path in (ROOT / "headlight/views").glob("*/texts.toml")
     for name, view in tomllib.loads(path.read_text(encoding="utf-8")).items()
 }
@@ -63,9 +63,8 @@ def test_every_template_can_be_filled_and_every_headline_is_short(view):
 
 
 def test_a_finding_knows_its_numbers_and_names_wherever_they_stand():
-    templates = Templates(
-        {"first": "{count:count row} of {token}."}, {"more": "In {parts:, }{aside}", "part": "{x:signed 1}"}
-    )
+    texts = {"more": "In {parts:, }{aside}", "part": "{x:signed 1}"}
+    templates = Templates(lambda: {"headlines": {"first": "{count:count row} of {token}."}, "texts": texts})
     parts = tuple(templates("part", x=x) for x in (0.25, -1.0))
     token = TokenAt(("▁a", "b", "▁a"), 2, "query")
     more = templates("more", parts=parts, aside=templates("part", x=3.0), hidden=7)
@@ -83,7 +82,8 @@ def test_text_of_a_visitor_is_no_template_and_no_html():
         from headlight.app.finding import Templates
         from headlight.app.widgets import show_finding
 
-        show_finding(Templates({"text": "It is {text}."})("text", text="{count:percent} <b>{0.__class__}"))
+        templates = Templates(lambda: {"headlines": {"text": "It is {text}."}})
+        show_finding(templates("text", text="{count:percent} <b>{0.__class__}"))
 
     (finding,) = AppTest.from_function(page, default_timeout=60).run().get("html")
     assert "It is {count:percent} &lt;b&gt;{0.__class__}." in finding.proto.body

@@ -1,0 +1,120 @@
+"""Words of lessons: templates with named values, from a lesson's file and from texts.toml.
+
+A template has {name}, or {name:format} with a format of `headlight.app.finding`. Without a format a value is shown as
+lessons show it: an index from 1, a share in percent, a head as addresses have it. A template with the forms `one` and
+`other` has the one that fits the value named `count`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from headlight.app.finding import Formatter
+from headlight.language import number, texts_of
+from headlight.plots.names import sentence_case
+from headlight.plots.numbers import percent
+from headlight.plots.tokens import NOTHING
+from transformer.model.heads import Head
+
+NAME = re.compile(r"\{([a-z_]+)(?::([^{}]*))?\}")
+# Names, or their last words, that count from 0 in code and from 1 in texts and addresses.
+INDICES = frozenset({"layer", "head", "row", "key", "query", "step", "dimension", "token", "against"})
+Words = Mapping[str, Any]  # a template, or a table of its forms, by its name
+
+
+@dataclass(frozen=True)
+class Say:
+    """A template of the words by its name, with values besides those of the text in which it stands."""
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return phrase_of(self.template, self.values, {})
+
+
+def lesson_words() -> Mapping[str, Words]:
+    """Return the words of all lessons, by their table in texts.toml."""
+    return texts_of(Path(__file__).with_name("texts.toml"))
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names that a template has."""
+    return [name for name, _ in NAME.findall(text)]
+
+
+def fill(template: str, values: Mapping[str, Any], words: Words | None = None) -> str:
+    """Return a template with its {names} filled; one without a value stays as it is. words: of each `Say` in it."""
+
+    def filled(match: re.Match[str]) -> str:
+        name, spec = match.groups()
+        return match[0] if name not in values else _shown(name, values[name], spec, values, words or {})
+
+    return NAME.sub(filled, template)
+
+
+def phrase_of(template: str, values: Mapping[str, Any], words: Words) -> str:
+    """Return a template of `words`, or else of those of all lessons, filled."""
+    forms = words[template] if template in words else lesson_words()["shared"][template]
+    if isinstance(forms, str):
+        return fill(forms, values, words)
+    return fill(forms["one" if values["count"] == 1 else "other"], values, words)
+
+
+def phrase(table: str, name: str, /, **values: Any) -> str:
+    """Return a text of a table of texts.toml, filled."""
+    return phrase_of(name, values, lesson_words()[table])
+
+
+def _shown(name: str, value: Any, spec: str | None, values: Mapping[str, Any], words: Words) -> str:
+    if isinstance(value, Say):
+        return phrase_of(value.template, {**values, **value.values}, words)
+    if isinstance(value, tuple):
+        return _joined([_shown(name, each, None, values, words) for each in value], spec)
+    if spec in FORMATS:
+        return FORMATS[spec](value)
+    return Formatter().format_field(value, spec) if spec else text_of(name, value)
+
+
+def _joined(texts: list[str], between: str | None) -> str:
+    """Return texts with a text between them; without one as a list within a sentence: "a, b and c"."""
+    if between:
+        return between.join(texts)
+    last = lesson_words()["shared"]["and"]
+    return last.join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def text_of(name: str, value: object) -> str:
+    """Return a value as texts and addresses have it: INDICES from 1, shares in percent, heads as addresses."""
+    if isinstance(value, Head):
+        return value.address
+    if isinstance(value, Integral):
+        return str(int(value) + (name.rpartition("_")[2] in INDICES))
+    return percent(float(value)) if isinstance(value, Real) else str(value)
+
+
+def number_words(value: float) -> str:
+    """Return a number with three significant digits and a true minus sign: 0.52, −1.7, 4,000."""
+    rounded = float(f"{value:.3g}")
+    return number((f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}").replace("-", "−"))
+
+
+def ended(text: str) -> str:
+    """Return a text as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
+    return text if text.endswith((".”", "!”", "?”", ".)")) and len(text) > len("“.”") else f"{text}."
+
+
+def translated(text: str) -> str:
+    """Return a translation as the end of a sentence."""
+    return ended(f"“{text}”" if text else NOTHING)
+
+
+# Formats of lessons besides those of findings.
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "capital": lambda value: sentence_case(str(value)),  # at the beginning of a sentence
+    "number": number_words,
+    "translation": translated,  # at the end of a sentence
+}
