@@ -26,7 +26,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function\*?|class) (\w+))"
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:async )?(?:const|let|function\*?|class) (\w+)", re.MULTILINE)
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
-_SAID = re.compile(r'\bsay\("(\w+)"')
+_SAID = re.compile(r'(?<![.\w])say\("(\w+)"')
 _NO_TEXT = re.compile(r'^(?!\[\w+\]$|\w+(?:\.(?:one|other))? = ".*"$|#|$).*', re.MULTILINE)
 _TEXTS = 'import { sayer } from "../../lib/texts.js";\nexport const say = sayer(%s);\n'
 

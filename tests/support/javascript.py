@@ -6,7 +6,7 @@ from collections.abc import Iterator
 _EXPRESSION = r"\$\{(?:[^{}`]|\{[^{}]*\}|`[^`]*`)*\}"
 _TOKEN = re.compile(
     rf"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|{_EXPRESSION}|[^`\\])*`"""
-    r"""|(?<=[(,=:!&|?])\s*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+/[a-z]*""",
+    r"""|(?:(?<=[(,=:!&|?])|(?<=[(,=:!&|?] )|(?<=return ))/(?![*/])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+/[a-z]*""",
     re.DOTALL,
 )
 
@@ -26,7 +26,7 @@ def text_of(literal: str, between: str = "…") -> str:
 def calls(source: str, function: str) -> Iterator[list[str]]:
     """Yield the arguments of each call of a function."""
     skipped = [match.span() for match in _TOKEN.finditer(source) if match[0].startswith(("//", "/*"))]
-    for match in re.finditer(rf"\b{function}\(", source):
+    for match in re.finditer(rf"(?<![.\w]){function}\(", source):
         if not any(start <= match.start() < end for start, end in skipped):
             yield split(source, match.end())
 
