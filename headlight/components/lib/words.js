@@ -14,7 +14,6 @@ export function quotedAt(tokens, place, noun) {
 
 export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const grouped = (count) => count.toLocaleString("en");
-export const pluralize = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 // A number with a true minus sign, none for what rounds to 0.
 export function signed(value, digits) {
