@@ -42,8 +42,7 @@ test("masked cells are blank in the numbers of a step and of a training", () => 
   const { table } = stepFigure({ data: block, step, chosen: { query: 0, key: 1, dimension: 3 } });
   assert.deepEqual(table().rows.map((row) => row.at(-1)), [1, 0.25, 0.75]);
   const data = {
-    kindName: "Cross-attention", name: "layer 1, head 1", axes: "", layers: 1, heads: 1, layer: 0, head: 0,
-    steps: [0, 1500], queries: ["a", "b"], keys: ["a", "b"], causal: true,
+    layers: 1, heads: 1, layer: 0, head: 0, steps: [0, 1500], queries: ["a", "b"], keys: ["a", "b"], causal: true,
     attention: { weights: Uint16Array.of(65535, 9, 13107, 52428, 65535, 9, 0, 65535) },
   };
   const replay = replayFigure(data, new Snapshots(data)).table().rows.map((row) => [row[0], row.at(-1)]);

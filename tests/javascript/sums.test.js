@@ -31,7 +31,7 @@ const DATA = { queries: ["▁a", "▁b"], keys: ["▁x", "▁y", "▁z"], head: 
 const sums = new Sums(DATA);
 
 const of = (recipe, row, column, from = sums) => {
-  return from.of({ recipe, rows: "queries", columns: "model", grid: { at: () => 0 } }, row, column);
+  return from.of({ recipe, rows: "queries", columns: "keys", grid: { at: () => 0 } }, row, column);
 };
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
 

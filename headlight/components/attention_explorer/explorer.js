@@ -16,7 +16,7 @@ import { chosenIndexes } from "./sides.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 import {
-  headsTitle, kindText, kindTitle, largestText, limitText, looksTitle, measureText, notes,
+  headsTitle, kindText, kindTitle, largestText, limitText, measureText, notes,
   tileName,
 } from "./words.js";
 import { inWords } from "../lib/tokens.js";
@@ -289,7 +289,7 @@ class Explorer extends Component {
       return element("li", "", headButton(this.state, head, text));
     });
     this.find(".look").replaceChildren(...items);
-    Object.assign(this.find(".looks"), { textContent: looksTitle(items.length), hidden: !items.length });
+    Object.assign(this.find(".looks"), { textContent: say(`worth_${items.length}`), hidden: !items.length });
   }
 }
 

@@ -58,8 +58,6 @@ export function headText({ kind, layer, head, label, place, share, labelled, sen
   });
 }
 
-export const looksTitle = (count) => say(`worth_${count}`);
-
 // A head worth a look. rows: those of the `eligible` ones that follow its label.
 export function lookText({ layer, head, place, rows, eligible, labelled, sentences }) {
   const name = sentenceCase(headName({ layer, head }));

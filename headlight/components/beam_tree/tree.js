@@ -15,7 +15,6 @@ import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 import { findingOf, treeOf } from "./story.js";
 import { say } from "./texts.toml";
-import { readerText } from "./words.js";
 
 const HIGH = 33; // pixels from row to row
 
@@ -86,14 +85,15 @@ class BeamTree extends Component {
   describe(target) {
     const branch = target ? this.data.branches[target.dataset.number] : null;
     this.readout.textContent = branch ? inWords(branch.words) : invite(say("invitation"));
-    const dark = isDark(this.stage);
+    const dark = isDark(this.stage), { layer, head } = this.data.head;
     const chips = Array.from(branch?.reads ?? [], (weight, index) => {
       const token = this.data.source[index], chip = element("span", "", chipText(token));
       tint(chip, weight, dark);
       return Object.assign(chip, { title: percent(weight) });
     });
     const words = joined(chips, wordRanges(this.data.source));
-    this.reads.replaceChildren(...(chips.length ? [readerText(this.data.head), ...words] : []));
+    const reader = say("reader", { layer: layer + 1, head: head + 1 });
+    this.reads.replaceChildren(...(chips.length ? [reader, ...words] : []));
   }
 
   key(event) {

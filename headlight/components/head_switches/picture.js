@@ -2,7 +2,6 @@
 
 import { tableOfMatrices } from "../export/csv.js";
 import { say } from "./texts.toml";
-import { captionText } from "./words.js";
 
 // The figure for the download menu, without its picture.
 export function figureOf({ kinds, limit, ablation }) {
@@ -12,7 +11,7 @@ export function figureOf({ kinds, limit, ablation }) {
   return {
     name: "head_importance",
     label: say("label"),
-    caption: captionText(ablation, limit),
+    caption: say("caption", { ablation, limit }),
     table: () => tableOfMatrices(matrices(), { row: say("layer"), column: say("head"), value: say("loss") }),
     matrices,
   };

@@ -4,15 +4,16 @@
 import { offerPicture } from "../export/capture.js";
 import { ARROWS, button, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
+import { likelihoodText } from "../lib/losses.js";
 import { Component, mounted } from "../lib/mount.js";
 import { KIND_NAMES } from "../lib/names.js";
+import { invite } from "../lib/screen.js";
 import { headAddress } from "../lib/selection.js";
 import { tableRow } from "../lib/table.js";
 import { inWords, spoken } from "../lib/tokens.js";
 import { figureOf } from "./picture.js";
 import { switchesOf } from "./story.js";
 import { say } from "./texts.toml";
-import { invitation, limitText } from "./words.js";
 
 const WIDEST = 36, NARROWEST = 17, BESIDE = 22, APART = 2; // pixels
 
@@ -81,7 +82,7 @@ class HeadSwitches extends Component {
     }
     const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(-share));
     this.scale.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
-    this.limit.textContent = limitText(limit);
+    this.limit.textContent = say("limit", { moved: likelihoodText([limit]) });
     this.allOn.disabled = !this.off.length;
     this.describe();
   }
@@ -106,7 +107,7 @@ class HeadSwitches extends Component {
 
   describe({ target = null } = {}) {
     const words = target?.closest?.("td button")?.words;
-    this.readout.textContent = words ? inWords(words) : invitation();
+    this.readout.textContent = words ? inWords(words) : invite(say("invitation"));
   }
 
   key(event) {

@@ -17,10 +17,10 @@ export const sayer = (templates) => (name, values = {}) => {
   return fill(template.other ? template[PLURALS.select(values.count)] : template, values);
 };
 
-// "{share:percent} on {keys:, }": the format of a list is the text between its items. A missing value is an error.
+// "{share:percent} on {keys:, }": the format of a list is the text between its items. A missing name is an error.
 export function fill(template, values) {
   return template.replace(FIELD, (_, name, format = "") => {
-    if (values[name] === undefined) throw new Error(`no value for {${name}} of “${template}”`);
+    if (!(name in values)) throw new Error(`no value for {${name}} of “${template}”`);
     return formatted(values[name], format);
   });
 }

@@ -10,17 +10,15 @@
 //   patterns: { "layer.head": one { place, rows, eligible } or null per snapshot }, layer and head from 0
 
 import { KIND_NAMES, headName } from "../lib/names.js";
-import { grouped, percent } from "../lib/words.js";
+import { grouped, percent, sentenceCase } from "../lib/words.js";
 import { say } from "./texts.toml";
-import {
-  axesText, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
-} from "./words.js";
+import { headStory, headText, lossText, outputText, scoreText, spokenText } from "./words.js";
 
 const TICKS = 5; // labels along the axis of the steps
 const ROUND = [1, 2, 2.5, 5, 10]; // first digits of the upper end of an axis
 
 export function storyOf(facts, layer, head) {
-  const { kind, steps, attention: { shape: [, layers, heads] } } = facts;
+  const { kind, languages: [source, target], steps, attention: { shape: [, layers, heads] } } = facts;
   const loss = lossCurve(facts), isEncoder = kind === "encoder";
   return {
     ...facts, layers, heads, layer, head,
@@ -28,7 +26,7 @@ export function storyOf(facts, layer, head) {
     predicts: isEncoder ? null : facts.targetTokens,
     keys: kind === "decoder" ? facts.decoderInputTokens : facts.sourceTokens,
     causal: kind === "decoder",
-    name: headName({ layer, head }), kindName: KIND_NAMES[kind], axes: axesText(kind, facts.languages),
+    name: headName({ layer, head }), kindName: KIND_NAMES[kind], axes: say(`axes_${kind}`, { source, target }),
     texts: textsOf(facts, loss, layer, head),
     course: facts.uniform === null ? "" : courseOf(facts, layer, head),
     curves: [loss, scoreCurve(facts), focusCurve(facts, layer, head)].filter(({ lines }) => lines.length),
@@ -44,7 +42,7 @@ const pairs = ({ weights }) => {
 function textsOf(facts, loss, layer, head) {
   const { steps, outputs, targetText, uniform } = facts, target = wordsIn(targetText);
   return steps.map((step, at) => {
-    const output = outputText(outputs[at]), place = placeText(step, steps.at(-1));
+    const output = outputText(outputs[at]), place = say("place", { step, last: steps.at(-1) });
     const pattern = facts.patterns[`${layer}.${head}`]?.[at] ?? null;
     return {
       place, ...output, right: wordsIn(outputs[at]) === target, spoken: spokenText(place, loss.texts[at], output),
@@ -98,7 +96,7 @@ function scoreCurve(facts) {
   const { high, ticks } = scale(isShare ? 1 : ceiling(Math.max(0, ...y)));
   const shown = ticks.map(([value, text]) => [value, isShare ? scoreText(value, scoreName) : text]);
   const lines = known.length ? [{ x, y, dots: true }] : [];
-  return { title: scoreTitle(scoreName), lines, high, ticks: shown, at, texts };
+  return { title: say("score", { name: sentenceCase(scoreName) }), lines, high, ticks: shown, at, texts };
 }
 
 function focusCurve(facts, layer, head) {

@@ -6,12 +6,6 @@ import { say } from "./texts.toml";
 
 const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
 
-export function axesText(kind, [source, target]) {
-  return say(`axes_${kind}`, { source, target });
-}
-
-export const placeText = (step, last) => say("place", { step, last });
-
 // An output cut to what can be shown: { wrote, more }.
 export function outputText(text) {
   const words = text.split(/\s+/).filter(Boolean);
@@ -30,7 +24,6 @@ export const lossText = (loss) => (loss >= 0.095 ? loss.toFixed(2) : String(Numb
 export const scoreText = (value, name) => {
   return name === "exact match" ? say("percent", { percent: Math.round(value * 100) }) : value.toFixed(1);
 };
-export const scoreTitle = (name) => say("score", { name: sentenceCase(name) });
 export const spokenText = (place, loss, { wrote, more }) => {
   return say(loss ? "spoken" : "spoken_before", { place: place.toLowerCase(), loss, wrote, more }).trimEnd();
 };

@@ -6,11 +6,6 @@ import { sum } from "../lib/trace.js";
 import { LEAST_SHOWN, distinct, quotedAt } from "../lib/words.js";
 import { say } from "./texts.toml";
 
-export const CHANGE_LABEL = say("change_label");
-export const OWN_LABEL = say("own_label");
-export const NO_CHANGE = { headline: say("no_change") };
-export const ALL_ON = { lead: say("all_on"), text: "" };
-
 // Before the new translation.
 export function leadText(change) {
   if (!change?.off) return say("lead_weights");
