@@ -5,9 +5,14 @@ function, so that private names of two modules never clash. There is no build st
 forms that our modules use, each at the beginning of a line, and refuses all others:
 `import { a, b as c } from "./other.js";`, with `default` among the names, `export` before a const, a function or a
 class, and `export default`.
+
+`import { say } from "./texts.toml";` is a function that fills the templates of the module's own table in texts.toml:
+`say("name", { values })`, see lib/texts.js.
 """
 
+import json
 import re
+import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +26,9 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function\*?|class) (\w+))"
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:async )?(?:const|let|function\*?|class) (\w+)", re.MULTILINE)
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_SAID = re.compile(r'(?<![.\w])say\("(\w+)"')
+_NO_TEXT = re.compile(r'^(?!\[\w+\]$|\w+(?:\.(?:one|other))? = ".*"$|#|$).*', re.MULTILINE)
+_TEXTS = 'import { sayer } from "../../lib/texts.js";\nexport const say = sayer(%s);\n'
 
 
 class BundleError(ValueError):
@@ -108,9 +116,9 @@ def _collect(path: Path, importers: tuple[Path, ...], modules: dict[Path, _Modul
     if path in importers:
         circle = (*importers[importers.index(path) :], path)
         raise BundleError(f"modules import each other in a circle: {' -> '.join(map(_name, circle))}")
-    if not path.is_file():
+    if not (path.is_file() or path.parent.is_file()):
         raise BundleError(f"{' imports '.join(map(_name, (*importers[-1:], path)))}, which does not exist")
-    source = path.read_text(encoding="utf-8")
+    source = path.read_text(encoding="utf-8") if path.is_file() else _texts(path)
     for _, written in _IMPORT.findall(source):
         _collect(_target(path, written), (*importers, path), modules)
     modules[path] = _wrapped(path, source, modules)
@@ -146,8 +154,22 @@ def _wrapped(path: Path, source: str, modules: dict[Path, _Module]) -> _Module:
     return _Module(variable, tuple(exports), text)
 
 
+def _texts(path: Path) -> str:
+    """Return the source of a module's texts, given as texts.toml/module. A language would choose another file here."""
+    text = path.parent.read_text(encoding="utf-8")
+    if refused := _NO_TEXT.search(text):
+        raise BundleError(f"{_name(path)}: not a table or a string of one line: {refused[0]}")
+    templates = tomllib.loads(text).get(path.name, {})
+    source = path.parent.with_name(f"{path.name}.js").read_text(encoding="utf-8")
+    if missing := set(_SAID.findall(source)) - set(templates):
+        raise BundleError(f"{_name(path)} lacks {', '.join(sorted(missing))}")
+    return _TEXTS % json.dumps(templates, ensure_ascii=False)
+
+
 def _target(path: Path, written: str) -> Path:
-    return (path.parent / written).resolve()
+    """Return the path of an imported module; that of a module's own texts is texts.toml/module."""
+    target = (path.parent / written).resolve()
+    return target / path.stem if target.suffix == ".toml" else target
 
 
 def _name(path: Path) -> str:
