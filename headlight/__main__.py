@@ -1,4 +1,4 @@
-"""The command line with the app: all commands of `python -m transformer`, `app`, `page`, `lessons` and `gain`."""
+"""The command line with the app: `app`, `page`, `lessons`, `gain`, `texts`, and those of `python -m transformer`."""
 
 import sys
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _with_the_app() -> Iterable[Commands]:
-    from . import lessons, serving
+    from . import lessons, proofreading, serving
 
-    return serving, lessons
+    return serving, lessons, proofreading
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ import functools
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from headlight.app import results
+from headlight.app.finding import Templates
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
 from headlight.language import LANGUAGES, language, texts_of
@@ -19,21 +19,12 @@ from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, state
-from .parameters import PARAMETERS, default_of
+from .parameters import default_of
 from .statics import style
 from .widgets import can_be_presented, is_presented, plain
 
-AUTHORS, YEAR = "The Headlight authors", 2026
+YEAR = "2026"
 DIGITS = 12  # of the SHA-256: enough to tell any two checkpoints apart
-# Sentences with a problem of translation.
-EXAMPLES = {
-    "I love my teacher.": "a first sentence",
-    "The dog did not eat because it was too old.": "what is “it”?",
-    "I know that he has never read this book.": "where does the second verb go?",
-    "He bought a ticket at the train station.": "“train station”: one word or two?",
-    "I cannot swim, and I do not want to learn it.": "two negations: the same word?",
-    "Tom lives in Boston with his three sisters.": "names and numbers stay as they are",
-}
 PRESENT, WITHOUT_SENTENCE = (Path(__file__).with_name(f"{name}.css") for name in ("present", "without_sentence"))
 GLOSSARY = Path(__file__).with_name("glossary.toml")
 # Changes of the address with another text or task: positions, forced tokens and other texts belong to one sentence.
@@ -41,19 +32,16 @@ _FORGOTTEN = dict.fromkeys(
     ("step", "query", "key", "rewrite_weights", "hidden", "hypothesis", "prefix", "reordered", "own_target"), ""
 )
 _OTHER_MODEL = dict.fromkeys(("prefix", "own_target"), "")  # with another model or language, whose tokens are others
-_NO_TASK = "nothing before the text"
+_NO_TASK = "nothing before the text"  # in the address
 DECODING = ("greedy", "beam", "sampling")
+TEMPLATES = Templates.beside(__file__)
 
 
 def show() -> TranslationRequest:
     """Show the bar and return its request; without a usable checkpoint, report that and stop."""
     names = results.checkpoint_names()
     if not names:
-        st.error(
-            "There is no checkpoint in `checkpoints/`. Clone the repository with its checkpoints, or train one: "
-            "see “Train” in the README.",
-            icon=":material/folder_off:",
-        )
+        st.error(TEMPLATES.text("no_checkpoint"), icon=":material/folder_off:")
         st.stop()
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
     page = st.container()  # for a message about the checkpoint
@@ -61,15 +49,14 @@ def show() -> TranslationRequest:
         text = _sentence()
         model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
         with model:
-            chosen = choices.from_list("Checkpoint", _labels(names), "checkpoint", None, 158, "collapsed", _OTHER_MODEL)
+            chosen = choices.from_list(_labels(names), "checkpoint", None, 158, "collapsed", _OTHER_MODEL)
         checkpoint = results.checkpoint(chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap=None, width="content", key="icons"):
             strategy = _show_icons(checkpoint)
     try:
         translator = results.translator(checkpoint)
     except UserError as error:
-        words = f"{plain(str(error))} Choose another checkpoint, or restore this one."
-        page.error(words, icon=":material/broken_image:")
+        page.error(TEMPLATES.text("unreadable", error=plain(str(error))), icon=":material/broken_image:")
         st.stop()
     with model:
         target_language, source_language = _languages(translator)
@@ -87,11 +74,17 @@ def _labels(names: Sequence[str]) -> dict[str, str]:
     return {name: label if counts[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
 
 
+def examples() -> dict[str, str]:
+    """Return English sentences, each with its problem of translation."""
+    texts = (TEMPLATES.text(f"example_{number}").partition(" | ") for number in range(1, 7))
+    return {sentence: problem for sentence, _, problem in texts}
+
+
 def _label(name: str, training: dict) -> str:
     source, target = (data_of(training).get(f"{side}_language") for side in ("source", "target"))
     if "imported" in training or not (source and target):
         return name
-    return f"{name} letters (toy)" if source == "Text" else f"{source} → {target}"
+    return TEMPLATES.text("toy" if source == "Text" else "pair", name=name, source=source, target=target)
 
 
 def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
@@ -144,23 +137,23 @@ def _sentence() -> str:
     text = state.value("text")
     text = text if text.strip() else default_of("text")
     bound = state.widget("text", text, lambda typed: forgetting(typed) if (typed or "").strip() else {})
-    placeholder = "Type a sentence and press Enter"
-    st.text_input("Sentence to translate", placeholder=placeholder, label_visibility="collapsed", **bound)
+    label, placeholder = choices.TEMPLATES.text("text"), TEMPLATES.text("placeholder")
+    st.text_input(label, placeholder=placeholder, label_visibility="collapsed", **bound)
     return text
 
 
 def _offer_examples(checkpoint: Checkpoint) -> None:
     """Offer sentences: of English with a problem of translation, for another model those of its training replay."""
-    examples = EXAMPLES
+    offered = examples()
     if checkpoint.data.get("source_language") != "English":
-        examples = {source: f"as in its training replay: {target}" for source, target in checkpoint.probes}
-    if not examples:
+        offered = {source: TEMPLATES.text("in_replay", target=target) for source, target in checkpoint.probes}
+    if not offered:
         return
     st.menu_button(
-        "Examples",
-        list(examples),
+        TEMPLATES.text("examples"),
+        list(offered),
         key="example",
-        format_func=lambda text: f"{text} ({examples.get(text, '')})",
+        format_func=lambda text: f"{text} ({offered.get(text, '')})",
         on_click=_take_example,
     )
 
@@ -175,11 +168,9 @@ def _languages(translator: Translator) -> tuple[str, str]:
     tokenizer, written, read = translator.tokenizer, "", ""
     source, target = tokenizer.default_languages
     if offered := tokenizer.source_languages:
-        read = choices.from_list("Source language", offered, "source", source or None, 110, "collapsed", _OTHER_MODEL)
+        read = choices.from_list(offered, "source", source or None, 110, "collapsed", _OTHER_MODEL)
     if offered := tokenizer.languages:
-        written = choices.from_list(
-            "Target language", offered, "target", target or None, 110, "collapsed", _OTHER_MODEL
-        )
+        written = choices.from_list(offered, "target", target or None, 110, "collapsed", _OTHER_MODEL)
     return written, read
 
 
@@ -189,8 +180,8 @@ def _task(translator: Translator) -> str:
     if not prefixes:
         return ""
     start = usual_task(translator.checkpoint) or _NO_TASK
-    offered = (_NO_TASK, *prefixes)
-    chosen = choices.from_list("Task", offered, "instruction", start, 240, "collapsed", _FORGOTTEN)
+    labels = {_NO_TASK: TEMPLATES.text("no_task"), **{prefix: prefix for prefix in prefixes}}
+    chosen = choices.from_list(labels, "instruction", start, 240, "collapsed", _FORGOTTEN)
     return "" if chosen == _NO_TASK else chosen
 
 
@@ -203,7 +194,7 @@ def _options(checkpoint: CheckpointFiles) -> Strategy:
     """Show decoding, facts on the model and the citation behind one button; return the decoding strategy."""
     kind = state.value("decoding")
     label = f"⋯ {kind}" if kind in DECODING[1:] else "⋯"
-    with st.popover(label, key="options", help="Decoding, this model, a reference to this view"):
+    with st.popover(label, key="options", help=TEMPLATES.text("options_help")):
         strategy = _decoding()
         _describe(checkpoint)
         _offer_citation(checkpoint)
@@ -211,37 +202,20 @@ def _options(checkpoint: CheckpointFiles) -> Strategy:
 
 
 def _decoding() -> Strategy:
-    kind = choices.one_of(
-        "Decoding",
-        DECODING,
-        "decoding",
-        "Greedy takes the most probable token at each step; beam search keeps several translations under way; "
-        "sampling draws at random, in proportion to the probabilities.",
-    )
+    kind = choices.one_of(DECODING, "decoding")
     if kind == "beam":
-        shorter = "0 ranks by probability alone, which prefers short translations; the paper used 0.6."
-        size = choices.slider("Beam size", *_limits("beam"), "beam")
-        return Beam(size, choices.slider("Length penalty alpha", *_limits("alpha"), "alpha", 0.1, explanation=shorter))
+        return Beam(choices.slider("beam"), choices.slider("alpha", step=0.1))
     if kind == "sampling":
-        sharper = "Below 1 the probable tokens become more probable; above 1, less."
-        temperature = choices.slider("Temperature", *_limits("temperature"), "temperature", 0.1, explanation=sharper)
-        top_k = choices.slider("Top-k", *_limits("topk"), "topk", explanation="Draw among the k most probable; 0: all.")
-        seed = choices.whole_number("Seed", *_limits("seed"), "seed", "1 to 9999. Another seed, another draw.")
-        return Sampling(temperature=temperature, top_k=top_k, seed=seed)
+        temperature, top_k = choices.slider("temperature", step=0.1), choices.slider("topk")
+        return Sampling(temperature=temperature, top_k=top_k, seed=choices.whole_number("seed"))
     return Greedy()
-
-
-def _limits(name: str) -> tuple[Any, Any]:
-    """Return the least and the largest value of a number in the address."""
-    least, most = PARAMETERS[name].limits or (None, None)
-    return least, most
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:
     """Show facts of the model, its device and the sources of its training data, folded."""
-    with st.expander("This model"):
+    with st.expander(TEMPLATES.text("model")):
         try:
-            facts, sources = _facts(checkpoint)
+            facts, sources = _facts(checkpoint, language())
         except UserError:  # which the page reports
             return
         st.caption("  \n".join(facts))
@@ -250,24 +224,26 @@ def _describe(checkpoint: CheckpointFiles) -> None:
 
 
 @functools.lru_cache(maxsize=16)  # equal in every run of every page
-def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
+def _facts(checkpoint: CheckpointFiles, _language: str) -> tuple[list[str], list[str]]:
     """Return facts of a checkpoint's model, one per line, and the sources of its data."""
     translator = results.translator(checkpoint)
     config, data = translator.model.config, translator.checkpoint.data
-    facts = [
-        f"{config.num_encoder_layers} + {config.num_decoder_layers} layers of {config.num_heads} heads, d_model "
-        f"{config.d_model}, {translator.model.count_parameters() / 1e6:.1f} M parameters, {config.norm}-norm, "
-        f"on {describe_device(translator.model.device)}"
-    ]
+    sizes = {"encoder": config.num_encoder_layers, "decoder": config.num_decoder_layers, "heads": config.num_heads}
+    sizes |= {"width": config.d_model, "millions": translator.model.count_parameters() / 1e6}
+    device = describe_device(translator.model.device)
+    facts = [TEMPLATES.text("sizes", **sizes, norm=config.norm, device=device)]
     scores = translator.checkpoint.bleu.items()
-    facts += [plain(f"BLEU {bleu:.1f}: {name.replace('.tsv.gz', '')}") for name, bleu in scores]
+    facts += [plain(TEMPLATES.text("bleu", bleu=bleu, name=name.replace(".tsv.gz", ""))) for name, bleu in scores]
     if "imported" in translator.checkpoint.training:
         licence = f" ({data['licence']})" if "licence" in data else ""
-        facts.append(plain(f"Imported: {data.get('name', 'a model of another library')}{licence}"))
+        name = data.get("name", TEMPLATES.text("unnamed_model"))
+        facts.append(plain(TEMPLATES.text("imported", name=name, licence=licence)))
     sources = data["attribution"].split("; ") if "attribution" in data else []
     if sources:
-        origin = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"
-        facts.append(plain(origin if len(sources) > 1 else f"{origin}: {sources[0]}"))
+        name = data.get("name", TEMPLATES.text("unnamed_corpus"))
+        licence = data.get("licence", TEMPLATES.text("no_licence"))
+        origin = "trained_on" if len(sources) > 1 else "trained_on_source"
+        facts.append(plain(TEMPLATES.text(origin, name=name, licence=licence, source=sources[0])))
     return facts, sources
 
 
@@ -277,11 +253,11 @@ def _offer_citation(checkpoint: CheckpointFiles) -> None:
 
     It is computed when it is opened, in a run of its own: the address may have changed since the page's last run.
     """
-    folded = st.expander("Cite this view", key="cite", on_change="rerun")
+    folded = st.expander(TEMPLATES.text("cite"), key="cite", on_change="rerun")
     if not folded.open:
         return
     with folded:
-        st.markdown("A reference to what is shown: the program, the weights that computed it, and its address.")
+        st.markdown(TEMPLATES.text("cite_intro"))
         try:
             st.code(_citation(checkpoint), language=None, wrap_lines=True)
         except UserError as error:
@@ -290,10 +266,8 @@ def _offer_citation(checkpoint: CheckpointFiles) -> None:
 
 def _citation(checkpoint: CheckpointFiles) -> str:
     """Return a reference to program, weights and address. Raises CheckpointError without weights."""
-    return (
-        f"{AUTHORS} ({YEAR}). Headlight {__version__}. Checkpoint {checkpoint.name}, model.safetensors with SHA-256 "
-        f"{results.weights(checkpoint)[:DIGITS]}. {_link()}"
-    )
+    facts = {"year": YEAR, "version": __version__, "checkpoint": checkpoint.name}
+    return TEMPLATES.text("citation", **facts, digest=results.weights(checkpoint)[:DIGITS], link=_link())
 
 
 def _link() -> str:

@@ -2,22 +2,23 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
 from headlight.app.results import TranslationRequest
-from headlight.plots.names import ROW_LABELS
 from headlight.plots.tokens import shown_tokens
 from transformer.interpret.trace import RowLabel, Trace
 
 from . import state
+from .finding import Templates
 from .navigation import beside_title
-from .parameters import default_of
-from .selection import parse_numbers
+from .parameters import PARAMETERS, default_of
+from .selection import ROW_LABELS, parse_numbers
 
 _MOST_BUTTONS = 6  # of views beside a title; more views are a list
 SIDES = {"source": "encoder", "target": "decoder"}
+TEMPLATES = Templates.beside(__file__)
 
 Number = TypeVar("Number", int, float)
 Width = int | Literal["stretch"]
@@ -30,26 +31,23 @@ def _bound_option(key: str, options: Sequence[str], start: str | None = None, al
     return state.bound(key, start, lambda text: text if text in options else None, also=also)
 
 
-def one_of(
-    label: str,
-    options: Sequence[str],
-    key: str,
-    explanation: str | None = None,
-    start: str | None = None,
-    visibility: Visibility = "visible",
-) -> str:
+def one_of(options: Sequence[str], key: str, visibility: Visibility = "visible") -> str:
     """Show a row of buttons and return the chosen one."""
-    bound = _bound_option(key, options, start)
+    bound = _bound_option(key, options)
     return st.segmented_control(
-        label, options, required=True, help=explanation, wrap=True, label_visibility=visibility, **bound
+        TEMPLATES.text(key), options, required=True, help=_help(key), wrap=True, label_visibility=visibility, **bound
     )
+
+
+def _help(key: str) -> str | None:
+    return TEMPLATES.texts.get(f"{key}_help")
 
 
 def view_of(options: Sequence[str], key: str) -> str:
     """Show a page's views beside its title, as a row of buttons or a list; return the chosen one."""
     with beside_title():
         offer = one_of if len(options) <= _MOST_BUTTONS else from_list
-        return offer("View", options, key, visibility="collapsed")
+        return offer(options, key, visibility="collapsed")
 
 
 def offer_view(label: str, key: str, view: str) -> None:
@@ -71,14 +69,13 @@ def show_views(
     views[view_of(tuple(views), key)](request)
 
 
-def switch(label: str, key: str) -> bool:
+def switch(key: str) -> bool:
     """Show a switch and return its state; the address has "1" for on."""
     bound = state.bound(key, False, lambda text: text == "1", lambda on: "1" if on else "")
-    return st.toggle(label, **bound)
+    return st.toggle(TEMPLATES.text(key), **bound)
 
 
 def from_list(
-    label: str,
     options: Sequence[str] | Mapping[str, str],
     key: str,
     start: str | None = None,
@@ -93,7 +90,7 @@ def from_list(
     bound = _bound_option(key, tuple(options), start, also)
     labels = options if isinstance(options, Mapping) else {}
     return st.selectbox(
-        label,
+        TEMPLATES.text(key),
         tuple(options),
         format_func=lambda option: labels.get(option, option),
         width=width,
@@ -112,16 +109,18 @@ def _number(text: str, least: Number, most: Number) -> Number | None:
 
 
 def slider(
-    label: str,
-    least: Number,
-    most: Number,
     key: str,
-    step: Number | None = None,
-    start: Number | None = None,
-    explanation: str | None = None,
+    limits: tuple[int, int] | None = None,
+    step: float | None = None,
+    start: int | None = None,
     width: Width = "stretch",
-) -> Number:
-    """Show a slider from `least` to `most`; all of them whole, or none."""
+    label: str = "",
+) -> Any:
+    """Show a slider within the limits of the parameter, or other ones, and return its number; all whole, or none.
+
+    label: the parameter's unless given.
+    """
+    least, most = limits or PARAMETERS[key].limits or (0, 0)
     default = _number(default_of(key), least, most)
     first = start if default is None else default
     bound = state.bound(
@@ -131,10 +130,10 @@ def slider(
         lambda number: f"{number:g}",
         identity=(least, most, step),
     )
-    return st.slider(label, least, most, step=step, help=explanation, width=width, **bound)
+    return st.slider(label or TEMPLATES.text(key), least, most, step=step, help=_help(key), width=width, **bound)
 
 
-def slider_over(label: str, names: Sequence[str], key: str, start: int, width: Width = "stretch") -> int:
+def slider_over(names: Sequence[str], key: str, start: int, width: Width = "stretch", label: str = "") -> int:
     """Show a slider over names, which may repeat; return the index of the chosen one, from 0.
 
     The address counts from 1. `start` may change from run to run, and stands for a number beyond the names.
@@ -145,58 +144,46 @@ def slider_over(label: str, names: Sequence[str], key: str, start: int, width: W
     bound = state.bound(
         key, start, lambda text: next(iter(parse_numbers(text, len(names))), None), lambda index: str(index + 1)
     )
-    return st.select_slider(label, range(len(names)), format_func=names.__getitem__, width=width, **bound)
+    shown = label or TEMPLATES.text(key)
+    return st.select_slider(shown, range(len(names)), format_func=names.__getitem__, width=width, **bound)
 
 
-def whole_number(label: str, first: int, last: int, key: str, explanation: str | None = None) -> int:
-    """Show a box for a whole number from `first` to `last`; a decimal is rounded.
+def whole_number(key: str) -> int:
+    """Show a box for a whole number within the limits of the parameter; a decimal is rounded.
 
     Streamlit's box for whole numbers fails on "inf", so this one is for decimals.
     """
-    start = float(default_of(key))
-    bound = state.bound(
-        key, start, lambda text: _number(text, float(first), float(last)), lambda number: str(round(number))
-    )
-    value = st.number_input(label, float(first), float(last), step=1.0, format="%.0f", help=explanation, **bound)
-    return round(value)
+    start, (first, last) = float(default_of(key)), map(float, PARAMETERS[key].limits or (0, 0))
+    bound = state.bound(key, start, lambda text: _number(text, first, last), lambda number: str(round(number)))
+    label, explanation = TEMPLATES.text(key), _help(key)
+    return round(st.number_input(label, first, last, step=1.0, format="%.0f", help=explanation, **bound))
 
 
-def line(
-    label: str,
-    key: str,
-    placeholder: str | None = None,
-    also: Mapping[str, str] | None = None,
-    visibility: Visibility = "visible",
-    start: str = "",
-) -> str:
-    """Show a box for a line of text, taken with Enter or on leaving it; an emptied one shows its start again.
-
-    also: further changes of the address with another text.
-    """
-    bound = state.bound(key, default_of(key) or start, lambda text: text, str.strip, also)
-    return st.text_input(label, placeholder=placeholder, label_visibility=visibility, **bound)
+def line(key: str, start: str = "", placeholder: str | None = None) -> str:
+    """Show a box for a line of text, taken with Enter or on leaving it; an emptied one shows its start again."""
+    bound = state.bound(key, default_of(key) or start, lambda text: text, str.strip)
+    return st.text_input(TEMPLATES.text(key), placeholder=placeholder, **bound)
 
 
-def one_number(label: str, count: int, key: str) -> int:
+def one_number(count: int, key: str) -> int:
     """Show a row of buttons with the numbers from 1 to `count`; return the chosen one."""
-    return int(one_of(label, numbers(count), key))
+    return int(one_of(numbers(count), key))
 
 
 def row_label() -> RowLabel:
     """Offer the tokens that name a decoder row."""
-    explanation = "While the decoder reads one token it predicts the next: each row has both, input → output."
-    with st.popover("Options", key="row_options", type="tertiary"):
-        return ROW_LABELS[one_of("Name rows by", tuple(ROW_LABELS), "rows", explanation)]
+    with st.popover(TEMPLATES.text("options"), key="row_options", type="tertiary"):
+        return ROW_LABELS[one_of(tuple(ROW_LABELS), "rows")]
 
 
 def choose_output_token(trace: Trace, start: int) -> int:
     """Show a slider over the output tokens; return the index of the chosen one. It and `start` count from 0."""
-    return slider_over("Output token", shown_tokens(trace.target_tokens), "step", start, width=420)
+    return slider_over(shown_tokens(trace.target_tokens), "step", start, width=420)
 
 
 def choose_side() -> str:
     """Offer the stacks of a view: "encoder" or "decoder"."""
-    return SIDES[one_of("Side", tuple(SIDES), "side")]
+    return SIDES[one_of(tuple(SIDES), "side")]
 
 
 def choose_token(trace: Trace) -> tuple[str, int, tuple[str, ...]]:
@@ -207,7 +194,7 @@ def choose_token(trace: Trace) -> tuple[str, int, tuple[str, ...]]:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
         tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
-        return stack, slider_over("Token", shown_tokens(tokens), "token", min(1, len(tokens) - 1), width=420), tokens
+        return stack, slider_over(shown_tokens(tokens), "token", min(1, len(tokens) - 1), width=420), tokens
 
 
 def numbers(count: int) -> tuple[str, ...]:

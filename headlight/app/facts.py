@@ -13,6 +13,8 @@ import numpy as np
 
 from transformer.interpret.head_patterns import HeadMeasures, Pattern
 
+from .finding import Templates
+
 if TYPE_CHECKING:
     from transformer.corpus import HeadRoles
     from transformer.interpret.trace import Trace
@@ -20,19 +22,18 @@ if TYPE_CHECKING:
 # Attention weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so
 # that four decimals of what arrives are those of the weight itself.
 STEPS = 50_000
-# The place of a row's largest weight in a head of each pattern, and a word per line for a thumbnail.
-PATTERN_WORDS = {
-    Pattern.PREVIOUS: ("the token before", "prev."),
-    Pattern.SAME: ("the token itself", "same"),
-    Pattern.NEXT: ("the token after", "next"),
-    Pattern.MIRRORED: ("the mirrored place", "mirror"),
-    Pattern.END: ("the end of sentence", "end"),
-    Pattern.BEGINNING: ("the beginning of sentence", "start"),
-    Pattern.PUNCTUATION: ("a punctuation mark", "punct."),
-    Pattern.OUTPUT_ALIGNMENT: ("the matching source word", "match"),
-    Pattern.INPUT_ALIGNMENT: ("the input token’s source word", "input match"),
-}
 _TYPES = {"float32": "<f4", "float16": "<f2", "uint16": "<u2", "int32": "<i4"}
+TEMPLATES = Templates.beside(__file__)
+
+
+def pattern_place(pattern: Pattern) -> str:
+    """Return the place of a row's largest weight in a head of a pattern."""
+    return TEMPLATES.text(pattern)
+
+
+def pattern_words() -> dict[Pattern, tuple[str, str]]:
+    """Return for each pattern the place of a row's largest weight, and a word per line for a thumbnail."""
+    return {pattern: (pattern_place(pattern), TEMPLATES.text(f"{pattern}, short")) for pattern in Pattern}
 
 
 def to_steps(weights: np.ndarray, steps: float = STEPS) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -135,4 +136,24 @@ class Templates:
 
     def __call__(self, name: str, /, **numbers: Any) -> Finding:
         template = self.headlines[name] if name in self.headlines else self.texts[name]
-        return Finding(template=template, name=name, numbers=numbers)
+        finding = Finding(template=template, name=name, numbers=numbers)
+        for watch in _watchers:
+            watch(finding)
+        return finding
+
+    def text(self, name: str, /, **numbers: Any) -> str:
+        """Return a filled template that stands alone: a caption, a label, an alt text."""
+        return self(name, **numbers).headline
+
+
+_watchers: list[Callable[[Finding], object]] = []
+
+
+@contextmanager
+def watched(watch: Callable[[Finding], object]) -> Iterator[None]:
+    """Let a function see each template that is filled during the block."""
+    _watchers.append(watch)
+    try:
+        yield
+    finally:
+        _watchers.remove(watch)

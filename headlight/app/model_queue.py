@@ -22,6 +22,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.model.device import choose_device, usable_cores
 
+from .finding import Templates
+
 logger = logging.getLogger(__name__)
 
 Tell = Callable[[int], object]  # called with the number of visitors ahead
@@ -191,6 +193,7 @@ def _end_with_server() -> None:
 
 
 queue = ModelQueue()
+TEMPLATES = Templates.beside(__file__)
 
 
 @contextlib.contextmanager
@@ -198,8 +201,7 @@ def in_turn(notice: DeltaGenerator, request: Request | None) -> Iterator[None]:
     """Run the block in this visitor's turn; show the position in the line in `notice` if the waiting takes long."""
 
     def tell(ahead: int) -> None:
-        others = "One other visitor is" if ahead == 1 else f"{ahead} other visitors are"
-        text = f"{others} ahead of you: the server takes one after the other."
+        text = TEMPLATES.text("one_ahead" if ahead == 1 else "ahead", visitors=ahead)
         notice.info(text, icon=":material/hourglass_top:") if ahead else notice.empty()
 
     with queue.turn(request, tell):

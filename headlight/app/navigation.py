@@ -123,10 +123,12 @@ def show_name() -> None:
 
     A `:has()` in the style of all pages took 14 ms in place of 0.5 for each change of a page and label of Plotly's.
     """
+    from .finding import Templates
+
     st.html(style(_HOME_STYLE))
     row = st.container(horizontal=True, gap=None, key="name")
     row.title("Headlight", anchor=False, width="content")
-    row.markdown("Watch a small AI translate, with its real numbers.", width="content")
+    row.markdown(Templates.beside(__file__).text("sentence"), width="content")
     st.session_state[_ROOM] = row.container(width="content")
 
 

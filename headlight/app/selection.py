@@ -7,11 +7,12 @@ from typing import Self
 
 import numpy as np
 
-from transformer.interpret.trace import Trace
+from transformer.interpret.trace import RowLabel, Trace
 from transformer.model.heads import Head, Heads, heads_address
 from transformer.model.names import AttentionKind
 
 NAMES = ("head", "query", "key")  # in an address
+ROW_LABELS = {"output token": RowLabel.PREDICTED, "both tokens": RowLabel.BOTH, "input token": RowLabel.FED}
 
 
 @dataclass(frozen=True)

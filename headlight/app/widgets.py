@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.heatmap import plain_maps
@@ -30,6 +30,7 @@ from .languages import language_name, other_language
 from .parameters import default_of
 from .spreadsheet import as_text
 
+TEMPLATES = Templates.beside(__file__)
 LARGER = 1.5  # in presentation mode, as all type in present.css
 _PRESENTABLE = "presentable"  # in the session: whether the browser has presentation mode
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
@@ -46,8 +47,8 @@ def plain(text: str) -> str:
 def show_finding(finding: Finding, attempt: str = "") -> None:
     """Show a finding: its headline, and behind "more" its details and an experiment."""
     more = f"<p>{_escape(finding.more)}</p>" if finding.more else ""
-    tried = f"<p><strong>Try</strong> {_escape(attempt)}</p>" if attempt else ""
-    folded = f"<details><summary>more</summary>{more}{tried}</details>" if more or tried else ""
+    tried = f"<p><strong>{TEMPLATES('attempt')}</strong> {_escape(attempt)}</p>" if attempt else ""
+    folded = f"<details><summary>{TEMPLATES('more')}</summary>{more}{tried}</details>" if more or tried else ""
     st.html(f'<div class="finding"><p class="headline">{_escape(finding.headline)}</p>{folded}</div>')
 
 
@@ -62,7 +63,8 @@ def show_calculation(text: str) -> None:
 
 def show_attempt(text: str) -> None:
     """Show something to try."""
-    st.html(f'<div class="finding"><details><summary>try</summary><p>{_escape(text)}</p></details></div>')
+    summary = f"<summary>{TEMPLATES('try')}</summary>"
+    st.html(f'<div class="finding"><details>{summary}<p>{_escape(text)}</p></details></div>')
 
 
 def phone_container(columns: int, key: str) -> DeltaGenerator:
@@ -106,7 +108,7 @@ def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind:
 
 def offer_page(page: Callable[[], str], name: str) -> None:
     """Show a button that saves a view as one HTML file, made on demand."""
-    offer_download("Download as a page", lambda: page().encode(), name, "text/html")
+    offer_download(TEMPLATES.text("page"), lambda: page().encode(), name, "text/html")
 
 
 def offer_table(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
@@ -208,11 +210,8 @@ def show_translation(request: TranslationRequest) -> Trace:
     """
     trace, data = results.trace(request), results.translator(request.checkpoint).checkpoint.data
     with st.container(key="translation"):
-        read = (
-            f"{one_line(request.text)} → "
-            if is_presented()
-            else f"{plain(data.get('target_language', 'Translation'))}: "
-        )
+        language = data.get("target_language", TEMPLATES.text("translation"))
+        read = f"{one_line(request.text)} → " if is_presented() else f"{plain(language)}: "
         st.markdown(f"{read}**{one_line(trace.target_text)}**")
     show_warnings(request)
     return trace
@@ -226,31 +225,30 @@ def show_warnings(request: TranslationRequest) -> None:
         _show_other_language(other, request.text, translator)
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:
-        reads = f"This model reads {language}. " if language else ""
-        text = f"{reads}It has never seen {' '.join(unknown[:10])} in training: each such character becomes <unk>."
+        reads = TEMPLATES("reads", language=language) if language else ""
+        text = TEMPLATES.text("unknown", reads=reads, characters=tuple(unknown[:10]))
         st.warning(plain(text), icon=":material/help:")
     if not trace.finished:
-        words = " ".join(trace.target_text.split()[:4])
-        text = f"The translation “{words} …” was cut at the length limit before its end of sentence."
+        text = TEMPLATES.text("cut", words=tuple(trace.target_text.split()[:4]))
         st.warning(plain(text), icon=":material/cut:")
 
 
 def _show_other_language(language: str, text: str, translator: Translator) -> None:
     """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
     reads = language_name(translator.checkpoint.data["source_language"])
-    headline = f"**This looks like {plain(language)}, but this model reads {plain(reads)}.**"
-    st.warning(f"{headline} What it writes below is no translation.", icon=":material/translate:")
+    words = TEMPLATES.text("other_language", language=plain(language), reads=plain(reads))
+    st.warning(words, icon=":material/translate:")
     for name in results.checkpoint_names():
         data = data_of(results.description(results.checkpoint(name)))
         if language_name(data.get("source_language", "")) == language:
-            label, query = f"Translate it from {language} with {name}", {"checkpoint": name, "text": text}
+            label, query = TEMPLATES.text("with", language=language, name=name), {"checkpoint": name, "text": text}
             break
     else:
         if reads != "English":
             return
         example, checkpoint = default_of("text"), state.current().values.get("checkpoint")
         query = {"checkpoint": checkpoint, "text": example} if checkpoint else {"text": example}
-        label = f"Try English: {example}"
+        label = TEMPLATES.text("try_english", example=example)
     # A page link to the page that is open does nothing, and a button twice on a page needs two keys.
     address = html.escape("?" + urlencode(query))
     st.html(f'<a class="pair" href="{address}" target="_self">{_escape(label)}</a>')
@@ -261,7 +259,12 @@ def show_tokens(
 ) -> None:
     """Show each token over its id, below a caption; one of `unknown_id`, which the model cannot read, is outlined."""
     chips = [
-        _chip(token, f"id {id_}", css=" unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
+        _chip(
+            token,
+            TEMPLATES.text("id", id=id_),
+            css=" unknown" if id_ == unknown_id else "",
+            title=TEMPLATES.text("token", number=number, tokens=len(tokens)),
+        )
         for number, (token, id_) in enumerate(zip(tokens, ids, strict=True), start=1)
     ]
     _show(tokens, chips, label, caption)

@@ -16,7 +16,7 @@ from transformer.interpret.study import Study
 from transformer.interpret.trace import Trace
 from transformer.model.names import Name
 
-from .words import Say, Words, fill, lesson_words, number_words, phrase_of, text_of
+from .words import Say, Words, fill, lesson_words, number_words, phrase, phrase_of, text_of
 
 RELATIVE = 0.02  # share of a measured number by which an estimate may be off
 Value = str | int | float | bool
@@ -120,8 +120,8 @@ class Answer:
     def scale(self) -> str:
         """Return the range of a NUMBER and the precision of an estimate in words, which reveal nothing of its value."""
         near = percent(RELATIVE) if self.tolerance is None else number_words(self.tolerance)
-        within = "" if self.bounds is None else "From {} to {}. ".format(*map(number_words, self.bounds))
-        return f"{within}It may be off by up to {near}."
+        within = "" if self.bounds is None else phrase("step", "within", low=self.bounds[0], high=self.bounds[1])
+        return f"{within} {phrase('step', 'error', near=near)}".lstrip()
 
 
 def _template_of(template: str, option: Option, words: Words) -> str:

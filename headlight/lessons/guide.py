@@ -26,8 +26,9 @@ from .visit import (
     step_in_address,
     visit,
 )
+from .words import phrase
 
-WAYS = {"pages/lessons.py": "All lessons", "pages/inside.py": "See the whole pass"}
+WAYS = {"pages/lessons.py": "all", "pages/inside.py": "whole_pass"}  # by the names of their words
 _THROUGH = "lessons_through_page"  # key of the widget that offers lessons below a page
 
 
@@ -72,7 +73,7 @@ def show_lessons_through(page: str) -> None:
         return
     names = {lesson.title: lesson.name for lesson in lessons()[0] if any(step.page == page for step in lesson.steps)}
     if names:  # one element in place of a button for each: every element takes the browser a millisecond
-        st.pills("Lessons through this page", list(names), key=_THROUGH, on_change=_begin_chosen, args=(names,))
+        st.pills(phrase("guide", "through"), list(names), key=_THROUGH, on_change=_begin_chosen, args=(names,))
 
 
 def _begin_chosen(names: Mapping[str, str]) -> None:
@@ -86,7 +87,7 @@ def show_ways() -> None:
     """Show the home's links: the first lesson, all of them, and the whole pass."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", width="content", key="ways"):
         for lesson in lessons()[0][:1]:
-            words = f"Begin with a lesson: {plain(lesson.title)} {lesson.minutes} min"
+            words = phrase("guide", "begin", title=plain(lesson.title), minutes=lesson.minutes)
             st.button(words, key="first_lesson", type="primary", on_click=begin, args=(lesson.name,))
-        for page, label in WAYS.items():
-            st.page_link(page, label=label, icon=":material/arrow_forward:")
+        for page, name in WAYS.items():
+            st.page_link(page, label=phrase("guide", name), icon=":material/arrow_forward:")

@@ -38,7 +38,7 @@ def show_lessons(request: TranslationRequest) -> None:
     readable, problems = lessons()
     st.markdown(_say("invite"))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        teaches = switch(_say("teach"), "teach")
+        teaches = switch("teach")
         offer_view(bank()["alone"]["offer"], "lessons", QUIZ)
     if teaches:
         _warn_of_door()
@@ -112,7 +112,7 @@ def show_class_view(request: TranslationRequest) -> None:
 
 def _choose_lesson() -> Lesson:
     titles = {lesson.title: lesson for lesson in lessons()[0]}
-    return titles[from_list(_say("lesson"), list(titles), "lesson_told", width=420)]
+    return titles[from_list(list(titles), "lesson_told", width=420)]
 
 
 def _warn_of_door() -> None:

@@ -45,6 +45,7 @@ from .visit import (
     step_in_address,
     visit,
 )
+from .words import phrase
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 # In a step's veil: properties that the components read. The words whose lines are hidden can still be clicked.
@@ -210,7 +211,7 @@ def end_of(lesson: Lesson) -> dict:
         "title": lesson.title,
         "step": len(lesson.steps) + 1,
         "of": len(lesson.steps),
-        "say": [("strong", "The end. "), ("", lesson.closing or lesson.goal)],
+        "say": [("strong", phrase("panel", "end")), ("", lesson.closing or lesson.goal)],
         "score": _score(len(lesson.questions) - len(still_open), len(lesson.questions)),
         "open": still_open,
         "next_lesson": following.title if following else "",
@@ -227,10 +228,8 @@ def _following(lesson: Lesson) -> Lesson | None:
 
 def _score(right: int, questions: int) -> str:
     """Return a lesson's score in words, as `score` in live_page/lessons.js."""
-    if right == questions:
-        return f"All {questions} right!"
-    score = f"{right} of {questions} right so far. " if right else ""
-    return f"{score}You can go back to the open questions."
+    name = "all_right" if right == questions else "some_right" if right else "none_right"
+    return phrase("panel", name, right=right, questions=questions)
 
 
 def _is_away(view: StepView) -> bool:

@@ -17,7 +17,7 @@ from .file import MOST_HINTS, Lesson, Step, shipped_words
 from .glosses import glosses
 from .register import answer_of
 from .visit import Try
-from .words import NAME, ended, fill, names_in, number_words
+from .words import NAME, ended, fill, names_in, phrase
 
 _QUOTED = re.compile(r"“([^”]{1,20})”( \()?")
 _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
@@ -143,12 +143,12 @@ class StepView:
                     low, high = math.floor(low), math.ceil(high)
                 low, high = (float(f"{each:.2g}") for each in (low, high))
                 if not answer.is_right((low + high) / 2) and (low, high) != answer.bounds:
-                    return f"It lies between {number_words(low)} and {number_words(high)}."
+                    return phrase("step", "between", low=low, high=high)
             return ""
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
             return ""
-        return in_words(f"It is not {_inside(without_marks(wrong[0].label))}")
+        return in_words(phrase("step", "not", label=_inside(without_marks(wrong[0].label))))
 
     def feedback(self, choice: object, *, whole: bool = True) -> str:
         """Return the feedback on a choice, and for the `whole` the truth; of a DO the state, which tells no answer."""
@@ -169,17 +169,17 @@ class StepView:
             option = labels[choice]
             if choice in answer.right:
                 return ""
-            return " ".join(filter(None, (f"You said {_inside(without_marks(option.label))}", option.feedback)))
+            choice_words = phrase("step", "choice", label=_inside(without_marks(option.label)))
+            return f"{choice_words} {option.feedback}".rstrip()
         if answer.kind == Kind.SEVERAL and isinstance(choice, list):
             chosen = {each for each in choice if isinstance(each, str) and each in labels}
             hit, others = len(answer.right & chosen), len(chosen - answer.right)
             if chosen == answer.right:
                 return ""
-            return f"You found {hit} of {len(answer.right)}" + (
-                f", and {others} that {'is' if others == 1 else 'are'} wrong." if others else "."
-            )
+            name = "some_wrong" if others else "some"
+            return phrase("step", name, hits=hit, all=len(answer.right), count=others)
         if answer.kind == Kind.NUMBER and isinstance(choice, (int, float)):
-            return " ".join(filter(None, (f"You said {number_words(choice)}.", off_words(answer, choice))))
+            return f"{phrase('step', 'number', number=choice)} {off_words(answer, choice)}".rstrip()
         return ""
 
 
@@ -187,7 +187,7 @@ def off_words(answer: Answer, number: float) -> str:
     """Return the side of the measured number on which an estimate lies in words; "" for one that is right."""
     if answer.is_right(number):
         return ""
-    return "That is too low." if number < answer.value else "That is too high."
+    return phrase("step", "too_low" if number < answer.value else "too_high")
 
 
 def _inside(label: str) -> str:
@@ -225,7 +225,7 @@ def pose(lesson: Lesson, number: int, run: Run) -> StepView:
     try:
         answer = answer_of(run, step.answer, step.arguments).in_words({**shipped_words(step.answer), **step.words})
         if len({in_words(without_marks(option.label)) for option in answer.options}) < len(answer.options):
-            raise Undecided("Two of the answers would look alike here.")
+            raise Undecided("look_alike")
         return StepView(lesson, number, run, answer)
     except Undecided as undecided:
         return StepView(lesson, number, run, undecided=in_words(str(undecided)))

@@ -72,7 +72,8 @@ def phrase(table: str, name: str, /, **values: Any) -> str:
 
 def _shown(name: str, value: Any, spec: str, values: Mapping[str, Any], words: Words) -> str:
     if isinstance(value, Say):
-        return phrase_of(value.template, {**values, **value.values}, words)
+        phrase = phrase_of(value.template, {**values, **value.values}, words)
+        return FORMATS[spec](phrase) if spec else phrase
     if isinstance(value, tuple):
         form, _, between = spec.rpartition(":")
         return _joined([_shown(name, each, form, values, words) for each in value], between)
@@ -109,14 +110,20 @@ def ended(text: str) -> str:
     return text if text.endswith((".”", "!”", "?”", ".)")) and len(text) > len("“.”") else f"{text}."
 
 
+def quoted_output(text: str) -> str:
+    """Return what a model writes between quotation marks, or that it is nothing."""
+    return f"“{text}”" if text else NOTHING
+
+
 def translated(text: str) -> str:
     """Return a translation as the end of a sentence."""
-    return ended(f"“{text}”" if text else NOTHING)
+    return ended(quoted_output(text))
 
 
 # Formats of lessons besides those of findings.
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "capital": lambda value: sentence_case(str(value)),  # at the beginning of a sentence
     "number": number_words,
+    "output": quoted_output,
     "translation": translated,  # at the end of a sentence
 }

@@ -10,6 +10,7 @@ from transformer.config import Activation
 from .layout import Theme, bars, candidate_rows, figure_of, label_axis, row_bars
 from .numbers import signed
 from .palette import BLUE
+from .texts import texts_beside
 from .tokens import token_label
 
 ACTIVATION_NAMES = {
@@ -19,6 +20,7 @@ ACTIVATION_NAMES = {
     Activation.SILU: "SiLU",
 }
 
+_text = texts_beside(__file__)
 _UNITS = 24  # hidden units that are drawn
 
 
@@ -30,9 +32,9 @@ def nearest_tokens(
     `neighbours`: of `transformer.interpret.parameters.nearest`; `name`: of an id the token's text.
     """
     tokens, cosines = [name(id) for id, _ in neighbours], [cosine for _, cosine in neighbours]
-    hover = [f"{token_label(name(id))} (id {id}): cosine {signed(cosine)}" for id, cosine in neighbours]
+    hover = [_text("neighbour", token=token_label(name(id)), id=id, cosine=signed(cosine)) for id, cosine in neighbours]
     traces = [row_bars(cosines, hover, BLUE, texts=[signed(cosine, 3) for cosine in cosines])]
-    x = {"title": "cosine with this token's row", "range": [min(0.0, cosines[-1]), 1]}
+    x = {"title": _text("cosine"), "range": [min(0.0, cosines[-1]), 1]}
     return figure_of(traces, 80 + 26 * len(cosines), theme=theme, x=x, y=candidate_rows(tokens), top=10)
 
 
@@ -50,14 +52,20 @@ def hidden_units(
     """
     order = np.argsort(-(units if parts is None else np.abs(units)), kind="stable")[:_UNITS]
     order = order[(units[order] > 0) | (parts is not None)]
-    hover, title = [f"unit {unit + 1}: {signed(units[unit])}" for unit in order], f"after {activation}"
-    if parts is not None:
-        title, (gates, values) = "gate × second map", parts
-        hover = [
-            f"unit {unit + 1}: gate {signed(gates[unit])} × {signed(values[unit])} = {signed(units[unit])}"
-            for unit in order
-        ]
+    gates, values = (units, units) if parts is None else parts
+    name = "plain" if parts is None else "gated"
+    title = _text(name, activation=activation)
+    hover = [
+        _text(
+            f"{name}_unit",
+            unit=unit + 1,
+            result=signed(units[unit]),
+            gate=signed(gates[unit]),
+            value=signed(values[unit]),
+        )
+        for unit in order
+    ]
     look = {"marker": {"color": BLUE, "opacity": 0.75}, "hovertext": hover, "hoverinfo": "text"}
-    x = {**label_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
+    x = {**label_axis([str(unit + 1) for unit in order]), "title": _text("hidden_unit")}
     traces = [bars(list(range(len(order))), units[order], **look)]
     return figure_of(traces, 300, theme=theme, x=x, y={"title": title}, top=10, bottom=60)

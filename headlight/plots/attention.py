@@ -26,10 +26,11 @@ from .layout import Theme, figure_of, line_at, logarithmic_axis, note_at, percen
 from .names import head_name, sentence_case
 from .numbers import percent
 from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
+from .texts import texts_beside
 from .tokens import token_label
 
 _WITHOUT, _WITH = {"color": OLIVE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}
-_OWN = ": the model's own"
+_text = texts_beside(__file__)
 
 
 def head(
@@ -51,11 +52,11 @@ def head(
     divides each row by its rest, and names the share that was left out. Raises ValueError for a head that the trace
     does not have.
     """
-    bar = "weight"
+    bar = _text("weight")
     if content_only:
         content, kind = trace.content_only(), AttentionKind(kind)
         removed = content.removed[kind][tuple(slice(None) if each is None else each for each in (layer, head))]
-        bar = f"weight on content; {percent(float(removed.mean()))} left out"
+        bar = _text("content", removed=percent(float(removed.mean())))
         weights: dict[str, Any] = {kind: content.weights[kind]}
         trace = replace(trace, **weights)
     shown = attention_map(trace, kind, layer, head, rows)
@@ -74,11 +75,11 @@ def without_scaling(stages: Stages, head: int, queries: tuple[str, ...], *, them
     without, divided = (weights.max(axis=-1) for weights in undivided(stages, head))
     traces, places = [], list(range(len(queries)))
     for name, values, colour, symbol in (
-        ("without the division" + _OWN * (not stages.is_divided), without, OLIVE, "diamond"),
-        ("with the division" + _OWN * stages.is_divided, divided, BLUE, "circle"),
+        (_text("with_out" if stages.is_divided else "own_without"), without, OLIVE, "diamond"),
+        (_text("own_with" if stages.is_divided else "with"), divided, BLUE, "circle"),
     ):
         words = zip(queries, values, strict=True)
-        hover = [f"{token_label(query)}: largest weight {100 * value:.1f} % {name}" for query, value in words]
+        hover = [_text("largest", query=token_label(query), percent=100 * value, name=name) for query, value in words]
         look = {"color": colour, "symbol": symbol, "size": 10}
         traces.append(scatter(values, places, "markers", name=name, marker=look, hovertext=hover, hoverinfo="text"))
     between = {"type": "line", "layer": "below", "line": {"color": MIDDLE_GREY, "width": 1}}
@@ -86,7 +87,7 @@ def without_scaling(stages: Stages, head: int, queries: tuple[str, ...], *, them
         {"x0": left, "x1": right, "y0": row, "y1": row, **between}
         for row, (left, right) in enumerate(zip(divided, without, strict=True))
     ]
-    x, y = percent_axis(1.0, "largest weight of the row") | {"range": [-0.02, 1.03]}, token_rows(queries)
+    x, y = percent_axis(1.0, _text("largest_axis")) | {"range": [-0.02, 1.03]}, token_rows(queries)
     return figure_of(traces, 110 + 24 * len(queries), theme=theme, x=x, y=y | {"showgrid": True}, shapes=lines)
 
 
@@ -97,21 +98,21 @@ def score_deviation(spread: RandomProducts, d_k: int, *, theme: Theme = "paper")
     """
     look = {"name": "√d_k", "line": {"color": GREY, "dash": "dot"}}
     curves = [
-        _scaling_line(spread, "q·k", spread.products, _WITHOUT, "standard deviation of q·k"),
-        _scaling_line(spread, "q·k / √d_k", spread.scores, _WITH, "standard deviation of q·k / √d_k"),
+        _scaling_line(spread, "q·k", spread.products, _WITHOUT, _text("deviation_of", product="q·k")),
+        _scaling_line(spread, "q·k / √d_k", spread.scores, _WITH, _text("deviation_of", product="q·k / √d_k")),
         scatter(spread.sizes, np.sqrt(spread.sizes), "lines", hovertemplate="√%{x} = %{y:.3f}<extra></extra>", **look),
     ]
-    return _over_sizes(curves, spread, d_k, logarithmic_axis("standard deviation"), theme)
+    return _over_sizes(curves, spread, d_k, logarithmic_axis(_text("deviation")), theme)
 
 
 def largest_weight(spread: RandomProducts, d_k: int, *, theme: Theme = "paper") -> go.Figure:
     """Draw the mean largest weight that softmax makes of the products in `score_deviation`, divided and not."""
-    without, divided = "without the division", "with the division"
+    without, divided = _text("with_out"), _text("with")
     curves = [
-        _scaling_line(spread, without, spread.largest, _WITHOUT, f"max weight {without}"),
-        _scaling_line(spread, divided, spread.largest_scaled, _WITH, f"max weight {divided}"),
+        _scaling_line(spread, without, spread.largest, _WITHOUT, _text("most", name=without)),
+        _scaling_line(spread, divided, spread.largest_scaled, _WITH, _text("most", name=divided)),
     ]
-    y = percent_axis(1.03, f"largest of {spread.keys} weights")
+    y = percent_axis(1.03, _text("largest_of", keys=spread.keys))
     return _over_sizes(curves, spread, d_k, y, theme)
 
 
@@ -124,5 +125,5 @@ def _over_sizes(curves: list[dict], spread: RandomProducts, d_k: int, y: dict, t
     """Return a figure of curves over d_k, with a line at the model's own."""
     x = {"type": "log", "title": "d_k", "tickvals": spread.sizes}
     line = line_at(d_k, {"color": GREY, "width": 1, "dash": "dot"})
-    note = note_at(np.log10(d_k), f"this model: {d_k}")
+    note = note_at(np.log10(d_k), _text("model", size=d_k))
     return figure_of(curves, 340, theme=theme, x=x, y=y, shapes=[line], annotations=[note])

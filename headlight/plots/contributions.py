@@ -45,9 +45,11 @@ from .layout import (
 from .names import part_name
 from .numbers import percent, signed
 from .palette import BLUE, FAINT_GREY, GREY, INK, NEGATIVE, OLIVE, POSITIVE, WEIGHT_SCALE, Scale, diverging, see_through
+from .texts import texts_beside
 from .tokens import token_label
 
-_RELATIONS = {"weight": "attends to", "share": "share of"}
+_RELATIONS = {"weight": "attends_to", "share": "share_of"}
+_text = texts_beside(__file__)
 
 
 def shares(shown: AttentionMap, measure: str = "share", *, theme: Theme = "paper") -> go.Figure:
@@ -68,20 +70,6 @@ GRADIENT, LEFT_OUT = "gradient × input", "leave-one-out"
 MEASURES = (RAW, NORMED, ROLLOUT, GRADIENT, LEFT_OUT)
 SIGNED = (GRADIENT, LEFT_OUT)  # the others are shares from 0 to 1
 _SIDES = (("source", BLUE, ""), ("prefix", OLIVE, "/"))
-_MEASURE_HEADS = {
-    RAW: "raw<br>weight",
-    NORMED: "norm-<br>weighted",
-    ROLLOUT: "<br>rollout",
-    GRADIENT: "gradient<br>× input",
-    LEFT_OUT: "leave-<br>one-out",
-}
-_MEASURE_WORDS = {
-    RAW: "weight <b>{percent:.1f} %</b>",
-    NORMED: "share of the norms of the weighted values <b>{percent:.1f} %</b>",
-    ROLLOUT: "share after all layers <b>{percent:.1f} %</b>",
-    GRADIENT: "gradient × input <b>{value:+.4f}</b>",
-    LEFT_OUT: "without it log P is <b>{change}</b>",
-}
 _ZERO_LINE = {"zeroline": True, "zerolinecolor": GREY, "gridcolor": FAINT_GREY}
 _ROW, _LEAST_ROW, _ROOM = 24, 13, 1000  # pixels; the last for a long sentence, as long as it stays readable
 
@@ -98,7 +86,7 @@ def attribution(values: dict[str, np.ndarray], tokens: Sequence[str], *, theme: 
         hover = [_attribution_hover(name, *each) for each in zip(tokens, values[name].tolist(), strict=True)]
         limits = _attribution_range(values[name], name in SIGNED)
         panels.append(
-            _Panel(titled(_MEASURE_HEADS[name], 6), values[name], hover, limits, ticks=3, signed=name in SIGNED)
+            _Panel(titled(_text(f"{name} head"), 6), values[name], hover, limits, ticks=3, signed=name in SIGNED)
         )
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens))) * len(tokens) + 100
     return _draw_panels(panels, token_rows(tokens), height, theme, top=70, gap=0.03)
@@ -146,8 +134,8 @@ def _draw_panels(panels: Sequence[_Panel], y: dict, height: int, theme: Theme, *
 def _attribution_hover(name: str, token: str, value: float) -> str:
     if np.isnan(value):
         return ""
-    change = f"{abs(value):.4f} {'lower' if value >= 0 else 'higher'}"
-    return f"“{token_label(token)}”<br>{_MEASURE_WORDS[name].format(value=value, percent=100 * value, change=change)}"
+    change = _text("lower" if value >= 0 else "higher", by=abs(value))
+    return _text(f"{name} hover", token=token_label(token), value=value, percent=100 * value, change=change)
 
 
 def _attribution_range(values: np.ndarray, signed: bool) -> list[float]:
@@ -169,17 +157,14 @@ def source_or_prefix(shares: SourceShares, step: int, *, theme: Theme = "paper")
     """
     traces = _stack(shares.tokens, shares.alti)
     ends = [-0.5, len(shares.tokens) - 0.5]
-    for value, name, dash in (
-        (shares.mean_alti, "mean of this sentence", "solid"),
-        (shares.usual, "mean over sentence pairs", "dot"),
-    ):
+    for value, name, dash in (shares.mean_alti, "mean", "solid"), (shares.usual, "usual", "dot"):
         if value is not None:
             look = {"line": {"color": GREY, "dash": dash, "width": 2}, "hoverinfo": "skip"}
-            traces.append(scatter(ends, [value, value], "lines", name=f"{name}: {percent(value)}", **look))
+            traces.append(scatter(ends, [value, value], "lines", name=_text(name, share=percent(value)), **look))
     ring = {"type": "rect", "x0": step - 0.47, "x1": step + 0.47, "y0": 0, "y1": 1, "line": {"color": INK}}
     slanted = {"autotickangles": [0, -60]}  # where upright labels would run into one another
     x = {**token_axis(shares.tokens), "range": ends, **slanted}
-    y = GRID | percent_axis(1.01, "share", most=5)
+    y = GRID | percent_axis(1.01, _text("share"), most=5)
     return figure_of(traces, 270, theme=theme, x=x, y=y, bottom=30, shapes=[ring], barmode="overlay")
 
 
@@ -189,13 +174,13 @@ def _stack(tokens: Sequence[str], source: np.ndarray) -> list[dict]:
     shares = ((source, np.zeros_like(source)), (1 - source, source))
     for (part, colour, shape), (values, base) in zip(_SIDES, shares, strict=True):
         hover = [
-            f"Output token {step}, “{token_label(token)}”<br>{part}: <b>{100 * value:.1f} %</b>"
+            _text("stack_hover", step=step, token=token_label(token), part=_text(part), percent=100 * value)
             for step, (token, value) in enumerate(zip(tokens, values, strict=True), start=1)
         ]
         pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
         marker = {"color": see_through(colour, 0.85), "pattern": pattern}
         box = {"base": base.astype(np.float32), "width": _WIDTH}
-        look = {"marker": marker, "name": part, "hovertext": hover, "hoverinfo": "text"}
+        look = {"marker": marker, "name": _text(part), "hovertext": hover, "hoverinfo": "text"}
         traces.append(bars(list(range(len(tokens))), values.astype(np.float32), **box, **look))
     return traces
 
@@ -243,7 +228,7 @@ def contrast(contrast: Contrast, *, theme: Theme = "paper") -> go.Figure:
         hover = [_contrast_hover(method, *each, contrast) for each in zip(names, spread.tolist(), strict=True)]
         panels.append(_Panel(titled(f"<b>{method}</b>", 4), spread, hover, [-limit, limit], ticks=5, signed=True))
     rows = token_rows(names)
-    rows["ticktext"][0], rows["ticktext"][prefix] = "<b>source</b>", "<b>prefix</b>"
+    rows["ticktext"][0], rows["ticktext"][prefix] = (f"<b>{_text(part)}</b>" for part in ("source", "prefix"))
     height = max(14, min(22, 420 // len(names))) * len(names) + 55
     return _draw_panels(panels, rows, height, theme, top=45, gap=0.04)
 
@@ -252,7 +237,8 @@ def _contrast_hover(method: str, name: str, value: float, contrast: Contrast) ->
     if np.isnan(value):
         return ""
     side = contrast.chosen if value >= 0 else contrast.other
-    return f"“{token_label(name)}”<br>{method} <b>{signed(value)}</b>, for “{token_label(side)}”"
+    words = {"token": token_label(name), "method": method, "value": signed(value), "side": token_label(side)}
+    return _text("contrast_hover", **words)
 
 
 _LOGIT_HEIGHT, _LAYER_ROW, _ABOVE = 225, 24, 60  # pixels
@@ -263,7 +249,7 @@ def logit_kinds(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure
     """Draw a bar per kind of part, teal to the right for additions, brown to the left for subtractions."""
     names, sums = list(parts.by_kind()), np.array(list(parts.by_kind().values()))
     texts = [signed(value, 2) for value in sums.tolist()]
-    hover = [f"{name}<br>adds <b>{signed(value)}</b>" for name, value in zip(names, sums.tolist(), strict=True)]
+    hover = [_text("adds", part=name, value=signed(value)) for name, value in zip(names, sums.tolist(), strict=True)]
     bars = row_bars(sums.astype(np.float32), hover, POSITIVE, texts=texts)
     bars["marker"] = {"color": np.where(sums < 0, NEGATIVE, POSITIVE).tolist()}
     bars |= {"textposition": "outside", "cliponaxis": False, "width": 0.72}
@@ -278,10 +264,12 @@ def logit_parts(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure
     """Draw layers by self-attention heads, cross-attention heads and feed-forward, coloured by their additions."""
     (layers, heads), gap = parts.decoder.shape, np.full((len(parts.decoder), 1), BLANK)
     values = np.hstack([parts.decoder, gap, parts.cross, gap, parts.feed_forward[:, None]])
-    names = [f"self-attention head {head + 1}" for head in range(heads)]
-    names += ["", *(f"cross-attention head {head + 1}" for head in range(heads)), "", "feed-forward"]
-    rows, shown = [f"layer {layer + 1}" for layer in range(layers)], np.nan_to_num(values).tolist()
-    hover = cell_texts(lambda row, name, value: f"{row}, {name}<br>adds <b>{signed(value)}</b>", rows, names, shown)
+    names = [_text("self_head", head=head + 1) for head in range(heads)]
+    names += ["", *(_text("cross_head", head=head + 1) for head in range(heads)), "", _text("feed_forward")]
+    rows, shown = [_text("layer", layer=layer + 1) for layer in range(layers)], np.nan_to_num(values).tolist()
+    hover = cell_texts(
+        lambda row, name, value: _text("adds", part=f"{row}, {name}", value=signed(value)), rows, names, shown
+    )
     traces = [Cells(values, hover, diverging(float(np.nanmax(np.abs(values))) or 1.0, 0.72)).trace(gap=2)]
     lines = [cell_lines(layers, *group) for group in ((heads, 0), (heads, heads + 1), (1, 2 * heads + 2))]
     if len(names) <= _MOST_WITH_DIGITS:
@@ -290,7 +278,7 @@ def logit_parts(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure
     labels = [str(number + 1) for number in (*range(heads), *range(heads))]
     middle = (heads - 1) / 2  # a second line of labels names the groups
     places += [middle, middle + heads + 1, 2 * heads + 2]
-    labels += ["self-attention, head<br> ", "cross-attention, head<br> ", "feed-<br>forward"]
+    labels += [_text(name) for name in ("self_heads", "cross_heads", "feed_forwards")]
     x = {"tickvals": places, "ticktext": labels, "tickangle": 0, "side": "top", "showgrid": False, "zeroline": False}
     x |= {"automargin": True}
     height = max(_LOGIT_HEIGHT, _LAYER_ROW * layers + _ABOVE)
@@ -309,15 +297,15 @@ def score_parts(score: ScoreParts, *, opened: StreamPart | None = None, theme: T
     Biases stand last: in their row for any query, in their column for any key; they do not set the colour scale.
     """
     grouped = score.grouped(opened)
-    sides = (grouped.query_parts, "any query"), (grouped.key_parts, "any key")
+    sides = (grouped.query_parts, _text("query_biases")), (grouped.key_parts, _text("key_biases"))
     orders = [[*_places(parts, biases=False), *_places(parts, biases=True)] for parts, _ in sides]
     values = grouped.products[np.ix_(*orders)]
     rows, columns = (
-        [f"biases: {every}" if _is_bias(parts[at]) else part_name(parts[at]) for at in order]
-        for (parts, every), order in zip(sides, orders, strict=True)
+        [biases if _is_bias(parts[at]) else part_name(parts[at]) for at in order]
+        for (parts, biases), order in zip(sides, orders, strict=True)
     )
     hover = cell_texts(
-        lambda row, name, value: f"query: {row}<br>key: {name}<br>adds <b>{signed(value)}</b>", rows, columns, values
+        lambda row, name, value: _text("score_hover", query=row, key=name, value=signed(value)), rows, columns, values
     )
     limit = max(float(np.abs(values[:-1, :-1]).max(initial=0.0)), _LEAST_LIMIT)
     traces = [Cells(values, hover, diverging(limit, 0.72)).trace(gap=2)]

@@ -22,6 +22,7 @@ from .layout import (
 )
 from .numbers import format_probability, signed
 from .palette import GREY, OLIVE, PROBABILITY
+from .texts import texts_beside
 from .tokens import token_label
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SHOWN, PRESENTED = 20, 10  # tokens of the vocabulary that are drawn, best first: at a desk, and with larger letters
 _BINS = 25
 _DOTTED = {"color": GREY, "dash": "dot"}
-_AXIS = "probability of the top-1 prediction"
+_text = texts_beside(__file__)
 
 
 def probabilities(
@@ -43,24 +44,29 @@ def probabilities(
     """
     ids = cut.order[:most]
     hover = [
-        f"{token_label(name(int(id)))} (id {id}), {'kept' if cut.retained[id] else 'truncated'}<br>"
-        f"logit {signed(cut.logits[id])}<br>softmax of the logits "
-        f"{format_probability(cut.plain[id])}<br>sampling distribution {format_probability(cut.final[id])}"
+        _text(
+            "kept" if cut.retained[id] else "truncated",
+            token=token_label(name(int(id))),
+            id=id,
+            logit=signed(cut.logits[id]),
+            plain=format_probability(cut.plain[id]),
+            final=format_probability(cut.final[id]),
+        )
         for id in ids
     ]
     symbols = ["diamond-open" if cut.retained[id] else "x-thin-open" for id in ids]
     marker = {"symbol": symbols, "size": 10, "color": OLIVE, "line": {"width": 2}}
-    look = {"name": "softmax of the logits", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
+    look = {"name": _text("softmax"), "marker": marker, "hovertext": hover, "hoverinfo": "text"}
     diamonds = scatter(cut.plain[ids], list(range(len(ids))), "markers", **look)
-    traces = [row_bars(cut.final[ids], hover, PROBABILITY, "sampling distribution"), diamonds]
+    traces = [row_bars(cut.final[ids], hover, PROBABILITY, _text("sampling")), diamonds]
     end = max(0.05, 1.08 * float(max(cut.final.max(), cut.plain.max())))
-    x, y = percent_axis(end, "probability"), candidate_rows([name(int(id)) for id in ids])
+    x, y = percent_axis(end, _text("probability")), candidate_rows([name(int(id)) for id in ids])
     return figure_of(traces, 80 + 18 * len(ids), theme=theme, x=x, y=y, top=49, bottom=65)
 
 
 def layer_names(rows: int) -> list[str]:
     """Return the names of a lens's rows."""
-    return ["start", *(f"layer {layer}" for layer in range(1, rows))]
+    return [_text("start"), *(_text("layer", layer=layer) for layer in range(1, rows))]
 
 
 def confidence_histogram(
@@ -74,30 +80,29 @@ def confidence_histogram(
     traces: list[dict] = []
     marked: dict[str, Any] = {}
     for name, chosen, colour, pattern in (
-        ("top-1 is the reference token", measured.right, PROBABILITY, ""),
-        ("top-1 is another token", ~measured.right, OLIVE, "/"),
+        (_text("right"), measured.right, PROBABILITY, ""),
+        (_text("wrong"), ~measured.right, OLIVE, "/"),
     ):
         counts, _ = np.histogram(measured.best[chosen], edges)
         bins = zip(edges[:-1], edges[1:], counts, strict=True)
-        hover = [f"{100 * low:.0f} to {100 * high:.0f} %: {count:,} tokens, {name}" for low, high, count in bins]
+        hover = [_text("bin", low=100 * low, high=100 * high, tokens=count, name=name) for low, high, count in bins]
         marker = {"color": colour, "opacity": 0.75, "pattern": {"shape": pattern}}
         shown = {"name": name, "marker": marker, "hovertext": hover, "hoverinfo": "text"}
         traces.append(bars((edges[:-1] + edges[1:]) / 2, counts, width=1 / _BINS, **shown))
     if best_reachable is not None:
-        note = note_at(best_reachable, f"least loss at {100 * best_reachable:.1f} %", yshift=8)
+        note = note_at(best_reachable, _text("least_loss", percent=100 * best_reachable), yshift=8)
         marked = {"shapes": [line_at(best_reachable, _DOTTED)], "annotations": [note]}
     look: dict[str, Any] = {"legend": LEGEND_ABOVE | {"y": 1.08}, "barmode": "stack"}
-    return figure_of(
-        traces, 360, theme=theme, x=percent_axis(1.0, _AXIS), y={"title": "tokens"}, top=40, **look, **marked
-    )
+    x, y = percent_axis(1.0, _text("best")), {"title": _text("tokens")}
+    return figure_of(traces, 360, theme=theme, x=x, y=y, top=40, **look, **marked)
 
 
 def calibration(measured: "Confidence", *, theme: Theme = "paper") -> go.Figure:
     """Draw accuracy by the probability of the top-1 prediction; on the diagonal the model is calibrated."""
     mean_probabilities, accuracies, counts = zip(*measured.calibration(), strict=True)
-    diagonal = scatter([0, 1], [0, 1], "lines", name="perfect calibration", line=_DOTTED, hoverinfo="skip")
-    hover = "mean probability %{x:.0%}, right in %{y:.0%} of %{customdata:,} tokens<extra></extra>"
-    look = {"name": "this model", "line": {"color": PROBABILITY}, "marker": {"size": 9}, "hovertemplate": hover}
+    diagonal = scatter([0, 1], [0, 1], "lines", name=_text("perfect"), line=_DOTTED, hoverinfo="skip")
+    hover = _text("calibration_hover")
+    look = {"name": _text("model"), "line": {"color": PROBABILITY}, "marker": {"size": 9}, "hovertemplate": hover}
     curve = scatter(mean_probabilities, accuracies, "lines+markers", customdata=counts, **look)
-    x, y = percent_axis(1.02, _AXIS), percent_axis(1.05, "accuracy")
+    x, y = percent_axis(1.02, _text("best")), percent_axis(1.05, _text("accuracy"))
     return figure_of([diagonal, curve], 360, theme=theme, x=x, y=y, top=40)

@@ -32,14 +32,14 @@ from .limits import MOST_CELLS
 from .names import KIND_NAMES, head_name
 from .numbers import format_probability, percent_in_cell
 from .palette import LINE_GREY, PAGE_TEXT, SOLID_GREY, WEIGHT_SCALE, WEIGHTS, Scale, label_color
+from .texts import texts_beside
 from .tokens import shown_tokens, token_label
 
 BLANK = float("nan")
 THIRD_OF_WIDTH = 345  # pixels, three maps side by side at a desk; a phone has more for one
 HALF_OF_WIDTH = 460  # pixels, two maps side by side
 EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
-INPUT_KEY = "key: decoder input token"
-ROW_NAMES = {RowLabel.BOTH: "input → output token", RowLabel.PREDICTED: "output token", RowLabel.FED: "input token"}
+text_of = texts_beside(__file__)
 
 PLAIN_CELLS = "<b>%{z:.4f}</b><extra></extra>"  # of maps with too many cells for words each
 _LARGEST_CELL = 36  # pixels
@@ -176,7 +176,7 @@ class Heatmap:
     def row_title(self) -> str:
         """Name of the rows, or as much of it as fits beside them."""
         fitting = (len(self.queries) * self.cell + _BELOW_WITH_BAR) / _TITLE_LETTER
-        titles = self.row_name, self.row_name.split(":")[0], "row"
+        titles = self.row_name, self.row_name.split(":")[0], text_of("row")
         return next((title for title in titles if len(title) <= fitting), "")
 
     def within(self, side: int) -> "Heatmap":
@@ -261,7 +261,8 @@ def plain_maps(figure: go.Figure) -> list[tuple[int, int]]:
 
 def map_title(shown: AttentionMap) -> str:
     """Return the title of a map, averages named as such: "Cross-attention: layer 3, head 2"."""
-    return f"{KIND_NAMES[shown.kind]}: {head_name(shown.layer, shown.head, shown.layers, shown.heads)}"
+    head = head_name(shown.layer, shown.head, shown.layers, shown.heads)
+    return text_of("title", kind=KIND_NAMES[shown.kind], head=head)
 
 
 def weight_texts(weights: np.ndarray) -> list[list[str]]:
@@ -269,8 +270,9 @@ def weight_texts(weights: np.ndarray) -> list[list[str]]:
     return [["" if isnan(weight) else percent_in_cell(weight) for weight in row] for row in weights.tolist()]
 
 
-def weight_words(weights: np.ndarray, name: str = "weight ") -> list[list[str]]:
+def weight_words(weights: np.ndarray, name: str | None = None) -> list[list[str]]:
     """Return the hover text of each cell: "weight 94.1 %"."""
+    name = text_of("weight") if name is None else name
     return [
         ["" if isnan(weight) else f"{name}<b>{format_probability(weight)}</b>" for weight in row]
         for row in weights.tolist()
@@ -278,10 +280,10 @@ def weight_words(weights: np.ndarray, name: str = "weight ") -> list[list[str]]:
 
 
 def hover_texts(
-    rows: Sequence[str], keys: Sequence[str], cells: Sequence[Sequence[str]], relation: str = "attends to"
+    rows: Sequence[str], keys: Sequence[str], cells: Sequence[Sequence[str]], relation: str = "attends_to"
 ) -> list[list[str]]:
     """Return for each cell its row, given in words, the key that the row attends to, and the cell's own text."""
-    names = [f"<br>{relation} “{token_label(key)}”: " for key in keys]
+    names = [text_of(relation, key=token_label(key)) for key in keys]
     return cell_texts(lambda row, name, cell: f"{row}{name}{cell}", rows, names, cells)
 
 
@@ -294,14 +296,12 @@ def cell_texts(write: Callable[..., str], rows: Iterable, columns: Values, value
 
 def axis_names(kind: str, row_label: str) -> tuple[str, str]:
     """Return the titles beside the rows and above the columns of a map of this kind."""
-    key_name = INPUT_KEY if kind == "decoder" else "key: source token"
-    if kind == "encoder":
-        return "query: source token", key_name
-    return f"decoder row: {ROW_NAMES[RowLabel(row_label)]}", key_name
+    key_name = text_of("input_key" if kind == "decoder" else "source_key")
+    return text_of("source_query" if kind == "encoder" else f"row_{RowLabel(row_label)}"), key_name
 
 
 def row_words(chosen: AttentionMap | MaskedHead, row: int) -> str:
     """Return a row in words: the source token, or the decoder's input token and output token."""
     if chosen.predicted is None:
         return f"“{token_label(chosen.fed[row])}”"
-    return f"input token “{token_label(chosen.fed[row])}”, output token “{token_label(chosen.predicted[row])}”"
+    return text_of("row_words", fed=token_label(chosen.fed[row]), predicted=token_label(chosen.predicted[row]))

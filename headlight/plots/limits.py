@@ -7,15 +7,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .texts import texts_beside
+
 MOST_CELLS = 25_000  # of a map with words for each cell, a hundred bytes or more
 MOST_BYTES = 10_000_000  # of the weights of all heads that a component gets at once
 MOST_REPLAYED = 40_000_000  # weights of a head when all ends of a beam search are read again
 MOST_LEFT_OUT = 256  # tokens that are left out one after the other, a run of the model each
+_text = texts_beside(__file__)
 
 
 def sizes(source: int, target: int) -> str:
     """Return how long a text is: "This text has 512 source and 128 target tokens"."""
-    return f"This text has {source:,} source and {target:,} target tokens"
+    return _text("sizes", source=source, target=target)
 
 
 def left_out_words(source: int, target: int, step: int) -> str:
@@ -23,11 +26,7 @@ def left_out_words(source: int, target: int, step: int) -> str:
     tokens = source + step + 1
     if tokens <= MOST_LEFT_OUT:
         return ""
-    return (
-        f"{sizes(source, target)}. To leave out, one by one, the {tokens:,} tokens that the model has read by step "
-        f"{step + 1} takes a run of the model for each, and this view makes at most {MOST_LEFT_OUT}. Shorten the "
-        "text, or see “contributions” and “rollout” on the page Research."
-    )
+    return _text("left_out", sizes=sizes(source, target), tokens=tokens, step=step + 1, most=MOST_LEFT_OUT)
 
 
 def fits_page(weights: int) -> bool:
@@ -40,20 +39,12 @@ def replayed_words(source: int, lengths: Sequence[int]) -> str:
     longest = max(source, *lengths)
     if len(lengths) * longest**2 <= MOST_REPLAYED:
         return ""
-    return (
-        f"{sizes(source, max(lengths))}, and the search has {len(lengths):,} ends. To read each of them again, for "
-        "what its tokens attend to, would take too long. Shorten the text or make the beam smaller."
-    )
+    return _text("replayed", sizes=sizes(source, max(lengths)), ends=len(lengths))
 
 
 def plain_cells_words(rows: int, columns: int) -> str:
     """Return why the cells of a map have no words; "" where they have."""
-    if rows * columns <= MOST_CELLS:
-        return ""
-    return (
-        f"This map has {rows:,} × {columns:,} cells. Pointed at, each says its value alone: with more than "
-        f"{MOST_CELLS:,} of them, their tokens are named on the page Attention."
-    )
+    return "" if rows * columns <= MOST_CELLS else _text("plain_cells", rows=rows, columns=columns, most=MOST_CELLS)
 
 
 def pooled(maps: np.ndarray, block: int) -> np.ndarray:

@@ -8,7 +8,6 @@ from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 from .heatmap import (
     BLANK,
     EXTRA_COLUMNS,
-    INPUT_KEY,
     THIRD_OF_WIDTH,
     Cells,
     Heatmap,
@@ -16,6 +15,7 @@ from .heatmap import (
     heatmap_figure,
     hover_texts,
     row_words,
+    text_of,
     weight_texts,
     weight_words,
 )
@@ -33,10 +33,12 @@ from .palette import (
     Scale,
     see_through,
 )
+from .texts import texts_beside
 from .tokens import token_label
 
 _MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])
 _LEAKED = Scale([[0.0, CHANGED_FAINT], [1.0, CHANGED_STRONG]])  # weights that only a pass without the mask has
+_text = texts_beside(__file__)
 _ROW_HEIGHT = 26  # pixels
 _ROOM_BESIDE = 400  # pixels, two maps with the next tokens beside them
 
@@ -50,22 +52,25 @@ def mask(
     """
     hover = _mask_hover([token_label(token) for token in tokens], unmasked, masked_by)
     cells = Cells(np.where(unmasked, 1.0, BLANK), hover, _MAY_ATTEND, hover_blank=True)
-    names = "query: decoder input token", INPUT_KEY
+    names = _text("input_query"), text_of("input_key")
     return heatmap_figure(Heatmap((cells,), tokens, tokens, *names, THIRD_OF_WIDTH), theme)
 
 
 def _mask_hover(names: list[str], unmasked: np.ndarray, masked_by: dict[str, np.ndarray]) -> list[list[str]]:
     """Return for each cell if its query may attend to its key, and the reasons against."""
-    keys = [f"token {number} “{name}”" for number, name in enumerate(names, start=1)]
-    reasons = [(reason, cells.tolist()) for reason, cells in masked_by.items()]
+    allowed, masked, rows = (
+        [_text(name, number=number, token=token) for number, token in enumerate(names, start=1)]
+        for name in ("may_attend", "may_not_attend", "row")
+    )
+    reasons, both = [(reason, cells.tolist()) for reason, cells in masked_by.items()], _text("and")
 
     def cell(row: int, key: int, may_attend: bool) -> str:
         if may_attend:
-            return f"may attend to {keys[key]}"
-        return f"may not attend to {keys[key]}:<br>{' and '.join(why for why, cells in reasons if cells[row][key])}"
+            return allowed[key]
+        return f"{masked[key]}{both.join(why for why, cells in reasons if cells[row][key])}"
 
     return [
-        [f"Token {row + 1} “{names[row]}”<br>{cell(row, key, may)}" for key, may in enumerate(line)]
+        [f"{rows[row]}{cell(row, key, may)}" for key, may in enumerate(line)]
         for row, line in enumerate(unmasked.tolist())
     ]
 
@@ -74,7 +79,7 @@ def masked_weights(head: MaskedHead, row_label: str, *, theme: Theme = "paper") 
     """Draw the weights of the real rows with the mask, masked cells blank, in the size of `without_causal_mask`."""
     rows = head.real_queries
     shown = np.where(head.unmasked, head.weights, BLANK)[:rows]
-    cells = Cells(shown, _hover(head, weight_words(head.weights[:rows])), bar="weight", hover_blank=True)
+    cells = Cells(shown, _hover(head, weight_words(head.weights[:rows])), bar=_text("weight"), hover_blank=True)
     labels = _labels(head, row_label, rows)
     return heatmap_figure(Heatmap((cells,), *labels, _ROOM_BESIDE, weight_texts(shown), extra=" "), theme)
 
@@ -94,21 +99,22 @@ def without_causal_mask(
     leaked = np.where(leaking, weights, 0.0).sum(axis=1)
     hover = _hover(disabled, weight_words(weights))
     for row, key in zip(*np.nonzero(leaking), strict=True):
-        hover[row][key] += "<br>leaked: masked with the mask"
+        hover[row][key] += _text("leaked_cell")
     sums = [
-        [f"{row_words(disabled, row)}<br>leaked in all: <b>{format_probability(leaked[row])}</b>"]
+        [_text("leaked_row", row=row_words(disabled, row), leaked=format_probability(leaked[row]))]
         for row in range(rows)
     ]
     cells = (
-        Cells(np.where(unmasked, weights, BLANK), hover, bar="weight"),
-        Cells(np.where(leaking, weights, BLANK), hover, _LEAKED, "leaked weight"),
+        Cells(np.where(unmasked, weights, BLANK), hover, bar=_text("weight")),
+        Cells(np.where(leaking, weights, BLANK), hover, _LEAKED, _text("leaked_weight")),
         Cells(leaked[:, None], sums, _LEAKED, left=columns + EXTRA_COLUMNS - 1),
     )
     shown = weight_texts(np.where(unmasked | leaking, weights, BLANK))
     texts = [[*line, "", percent_in_cell(total)] for line, total in zip(shown, leaked, strict=True)]
     outline = _next_token_path(rows) if masked.kind == "decoder" else ""
     labels = _labels(masked, row_label, rows)
-    return heatmap_figure(Heatmap(cells, *labels, _ROOM_BESIDE, texts, extra="leaked", outline=outline), theme)
+    heatmap = Heatmap(cells, *labels, _ROOM_BESIDE, texts, extra=_text("leaked"), outline=outline)
+    return heatmap_figure(heatmap, theme)
 
 
 def next_tokens(masked: MaskedPass, disabled: MaskedPass, sentence: int, *, theme: Theme = "paper") -> go.Figure:
@@ -124,13 +130,13 @@ def next_tokens(masked: MaskedPass, disabled: MaskedPass, sentence: int, *, them
     between = {"line": {"color": MIDDLE_GREY, "width": 3}, "hoverinfo": "skip", "showlegend": False}
     lines = scatter(ends.astype(np.float32), heights, "lines", **between)
     circle, diamond = {"color": PROBABILITY, "symbol": "circle"}, {"color": CHANGED, "symbol": "diamond"}
-    with_mask = _dots("with the mask", before, masked, sentence, circle)
-    without = _dots("without the mask", after, disabled, sentence, diamond)
+    with_mask = _dots(_text("with_mask"), before, masked, sentence, circle)
+    without = _dots(_text("without_mask"), after, disabled, sentence, diamond)
     ticks = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
     across = {"range": [-0.03, 1.14], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
-    x = {**across, "title": titled("probability")}
+    x = {**across, "title": titled(_text("probability"))}
     names = [f"{fed} → {following}" for fed, following in pairs]
-    y = {**token_rows(names), "title": row_titled("step: input token → output token")}
+    y = {**token_rows(names), "title": row_titled(_text("step"))}
     traces = [lines, with_mask, without]
     height = steps * _ROW_HEIGHT + 110
     legend = LEGEND_BELOW | {"x": 1, "xanchor": "right"}  # left of the button that downloads the figure
@@ -157,9 +163,16 @@ def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, 
     sides = (run.decoder_input_tokens, run.target_tokens, run.best_tokens)
     fed, following, best = ([token_label(token) for token in tokens[sentence]] for tokens in sides)
     hover = [
-        f"Step {step + 1}: input token “{fed[step]}”<br>"
-        f"next token “{following[step]}” {name}: <b>{format_probability(probability)}</b><br>"
-        f"top-1 “{best[step]}” {format_probability(run.best_probabilities[sentence, step])}"
+        _text(
+            "dot",
+            step=step + 1,
+            fed=fed[step],
+            following=following[step],
+            name=name,
+            probability=format_probability(probability),
+            best=best[step],
+            best_probability=format_probability(run.best_probabilities[sentence, step]),
+        )
         for step, probability in enumerate(probabilities)
     ]
     look = {"name": name, "marker": {**marker, "size": 11}, "hovertext": hover, "hoverinfo": "text"}

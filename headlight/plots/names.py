@@ -1,35 +1,42 @@
 """Names of heads, kinds of attention and norms, in figures and sentences."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from transformer.config import ModelConfig, NormType
-from transformer.interpret.score_parts import StreamPart
-from transformer.interpret.trace import RowLabel
 from transformer.model.heads import Head
 
 from .numbers import pluralize
+from .texts import texts_beside
+
+if TYPE_CHECKING:  # it reads PyTorch, which texts do without
+    from transformer.interpret.score_parts import StreamPart
 
 KIND_NAMES = {
     "encoder": "Encoder self-attention",
     "decoder": "Masked decoder self-attention",
     "cross": "Cross-attention",
 }
-ROW_LABELS = {"output token": RowLabel.PREDICTED, "both tokens": RowLabel.BOTH, "input token": RowLabel.FED}
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
+_text = texts_beside(__file__)
 
 
 def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> str:
     """Return a head counted from 1, or the range of an average: "average over the 8 heads of layer 2"."""
     if layer is not None and head is not None:
         return one_head_name(layer, head)
+    counts = {"layers": pluralize(layers, "layer"), "heads": pluralize(heads, "head")}
     if layer is not None:
-        return f"average over the {pluralize(heads, 'head')} of layer {layer + 1}"
+        return _text("average_of_layer", layer=layer + 1, **counts)
     if head is not None:
-        return f"average over head {head + 1} of all {pluralize(layers, 'layer')}"
-    return f"average over all {pluralize(layers, 'layer')} and {pluralize(heads, 'head')}"
+        return _text("average_of_head", head=head + 1, **counts)
+    return _text("average", **counts)
 
 
 def one_head_name(layer: int, head: int) -> str:
     """Return a head counted from 1: "layer 3, head 4"."""
-    return f"layer {layer + 1}, head {head + 1}"
+    return _text("head", layer=layer + 1, head=head + 1)
 
 
 def kind_words(kind: str) -> str:
@@ -48,19 +55,14 @@ def part_name(part: StreamPart) -> str:
     if part.layer is None:
         return part.kind
     if part.head is not None:
-        return f"{part.kind} head {part.layer + 1}.{part.head + 1}"
-    group = {"encoder": "self-attention", "decoder": "self-attention", "cross": "cross-attention"}
-    return f"{group.get(part.kind, 'feed-forward')} {part.layer + 1}"
+        return _text("part_head", kind=part.kind, layer=part.layer + 1, head=part.head + 1)
+    group = {"encoder": "self_attention", "decoder": "self_attention", "cross": "cross_attention"}
+    return _text(group.get(part.kind, "feed_forward"), layer=part.layer + 1)
 
 
 def norm_name(config: ModelConfig) -> str:
     """Return the name of a model's norms."""
     return "RMSNorm" if config.norm_type == NormType.RMS else "LayerNorm"
-
-
-def with_norms(sentence: str, config: ModelConfig) -> str:
-    """Return a sentence about the paper's LayerNorms as it holds for a model with other norms."""
-    return sentence.replace("LayerNorm", norm_name(config))
 
 
 def sentence_case(text: str) -> str:

@@ -11,7 +11,9 @@ from transformer.interpret.positions import Encoding
 from .heatmap import Cells
 from .layout import Theme, bar_below, figure_of, integer_axis, integer_rows, scatter, token_rows
 from .palette import BLUE, GREY, INK, LINE_GREY, MIDDLE_GREY, OLIVE, diverging
+from .texts import texts_beside
 
+_text = texts_beside(__file__)
 _ARC_RADIUS = 0.55
 _ROW, _LEAST_ROW, _ROOM = 24, 13, 300  # pixels of a sentence's rows
 # Pixels, as many as Plotly finds that labels, titles and the colour bar take: with less, it draws all once more.
@@ -24,10 +26,10 @@ def positions(table: np.ndarray, tokens: Sequence[str] = (), *, theme: Theme = "
     `table`: of `transformer.interpret.positions.position_rows`. Rows are positions from 0, columns dimensions; the
     colours end at the largest absolute value. tokens: of a sentence, which name the rows of a table as long as it.
     """
-    x = {**integer_axis(table.shape[1], "dimension"), "side": "top"}
+    x = {**integer_axis(table.shape[1], _text("dimension")), "side": "top"}
     cells = _table_cells(table, float(np.abs(table).max()))
     if not tokens:
-        y = integer_rows(len(table), "position")
+        y = integer_rows(len(table), _text("position"))
         return figure_of([cells], 480, theme=theme, x=x, y=y, top=10, bottom=60)
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(tokens))) * len(tokens) + 60
     cells = {**cells, "showscale": False}
@@ -44,9 +46,9 @@ def waves(encoding: Encoding, pair: int, position: int, offset: int, *, theme: T
         raise IndexError(f"pair {pair} or position {position + offset} is outside a table {encoding.table.shape}")
     left, ends = 2 * pair - 0.5, {"xref": "x", "yref": "y domain", "y0": 0, "y1": 1}
     ring = {"type": "rect", "x0": left, "x1": left + 2, **ends, "line": {"color": INK, "width": 1.5}}
-    x = {**integer_axis(encoding.d_model, "dimension"), "side": "top"}
+    x = {**integer_axis(encoding.d_model, _text("dimension")), "side": "top"}
     more: dict[str, Any] = {"shapes": [ring, *map(_row_line, (position, position + offset))], "margin": _AROUND_WAVES}
-    y = integer_rows(encoding.length, "position")
+    y = integer_rows(encoding.length, _text("position"))
     return figure_of([_table_cells(encoding.table, 1.0)], 440, theme=theme, x=x, y=y, showlegend=False, **more)
 
 
@@ -67,14 +69,14 @@ def rotation(encoding: Encoding, pair: int, position: int, offset: int, *, theme
         _arrow(points[position], position, BLUE, "solid"),
         _arrow(points[later], later, OLIVE, "dash"),
     ]
-    x, y = _axis(f"dimension {2 * pair}: sine"), _axis(f"dimension {2 * pair + 1}: cosine")
+    x, y = _axis(_text("sine", dimension=2 * pair)), _axis(_text("cosine", dimension=2 * pair + 1))
     return figure_of(traces, 430, theme=theme, x=x, y={**y, "scaleanchor": "x"}, top=10, bottom=10)
 
 
 def _table_cells(table: np.ndarray, limit: float) -> dict:
     scale = diverging(limit)
-    cells = Cells(table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
-    return cells.trace(bar_below("value", scale, length=220))
+    cells = Cells(table, _text("cell_hover"), scale)
+    return cells.trace(bar_below(_text("value"), scale, length=220))
 
 
 def _row_line(position: int) -> dict:
@@ -91,8 +93,7 @@ def _circle() -> dict:
 def _other_positions(points: np.ndarray) -> dict:
     x, y = points.T.astype(np.float32)
     marker, places = {"color": MIDDLE_GREY, "size": 5}, np.arange(len(points), dtype=np.int16)
-    hover = "position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>"
-    look = {"name": "other positions", "marker": marker, "customdata": places, "hovertemplate": hover}
+    look = {"name": _text("others"), "marker": marker, "customdata": places, "hovertemplate": _text("other_hover")}
     return scatter(x, y, "markers", **look)
 
 
@@ -100,13 +101,13 @@ def _arc(start: float, swept: float, offset: int, degrees: float) -> dict:
     angles = np.linspace(start, start + swept, 61)
     x, y = _ARC_RADIUS * np.sin(angles), _ARC_RADIUS * np.cos(angles)
     look = {"line": {"color": GREY, "width": 3, "dash": "dot"}, "marker": _arrowhead(GREY, [0] * 60 + [12])}
-    return scatter(x, y, "lines+markers", name=f"{offset} steps: {degrees:,.1f}°", hoverinfo="skip", **look)
+    return scatter(x, y, "lines+markers", name=_text("arc", steps=offset, degrees=degrees), hoverinfo="skip", **look)
 
 
 def _arrow(point: np.ndarray, position: int, colour: str, dash: str) -> dict:
     x, y = [0, point[0]], [0, point[1]]
     look = {"line": {"color": colour, "width": 3, "dash": dash}, "marker": _arrowhead(colour, [0, 16])}
-    hover = f"PE({position})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>"
+    hover = _text("arrow_hover", position=position)
     return scatter(x, y, "lines+markers", name=f"PE({position})", hovertemplate=hover, **look)
 
 

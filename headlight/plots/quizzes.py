@@ -8,11 +8,13 @@ import plotly.graph_objects as go
 from .layout import LEGEND_ABOVE, Theme, bars, figure_of, label_rows, percent_axis
 from .numbers import percent
 from .palette import BLUE, GREY, MIDDLE_GREY, see_through
+from .texts import texts_beside
 
 _ROW, _MARGIN = 36, 70  # pixels
 _RIGHT, _WRONG = (0.55, 0.85), (0.5, 0.34, 0.2)  # opacities: before and after; of the wrong options in turn
 _LETTER = 0.0085  # share of the width that a letter takes, about
 _TIMES = ("before", "after")
+_text = texts_beside(__file__)
 _EDGE = {"width": 1, "color": MIDDLE_GREY}
 _INSIDE = {"textposition": "inside", "insidetextanchor": "start", "textangle": 0, "constraintext": "none"}
 _LOOK: dict[str, Any] = {"orientation": "h", "width": 0.43, "hoverinfo": "text", **_INSIDE}
@@ -39,7 +41,8 @@ def _bars(options: Sequence[Option | None], rank: int, time: int) -> dict:
     places, shares = [at + (0.22 if time else -0.22) for at in shown], [share for _, share in shown.values()]
     texts = [option[2] if rank else percent(share) for option, share in shown.values()]
     fitting = [text if len(text) * _LETTER < share else "" for text, share in zip(texts, shares, strict=True)]
-    hover = [f"{_TIMES[time]}: {option[1]}<br><b>{percent(share)}</b>" for option, share in shown.values()]
+    name = _text(_TIMES[time])
+    hover = [f"{name}: {option[1]}<br><b>{percent(share)}</b>" for option, share in shown.values()]
     colour = see_through(GREY, _WRONG[(rank - 1) % len(_WRONG)]) if rank else see_through(BLUE, _RIGHT[time])
-    marker, legend = {"color": colour, "line": _EDGE}, {"name": _TIMES[time], "showlegend": not rank}
+    marker, legend = {"color": colour, "line": _EDGE}, {"name": name, "showlegend": not rank}
     return bars(shares, places, marker=marker, hovertext=hover, text=fitting, **legend, **_LOOK)

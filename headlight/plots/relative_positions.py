@@ -11,11 +11,13 @@ from transformer.interpret.relative_positions import RelativeBias
 from .heatmap import Cells
 from .layout import GRID, LEFT, LEGEND_BELOW, Theme, bar_below, figure_of, scatter, titled
 from .palette import GROUND_GREY, SERIES_COLOURS, SOLID_GREY, diverging
+from .texts import texts_beside
 from .tokens import shown_tokens, token_label
 
 _DASHES = ("solid", "dash", "dot", "dashdot")  # of one colour, from every eighth head to the next
 MOST_TOKENS = 96  # of a sentence whose map is drawn
 _NAMED = 40  # tokens: of longer sentences positions alone stand beside the map
+_text = texts_beside(__file__)
 
 
 def distance_words(distances: Sequence[int] | np.ndarray, furthest: int | None = None) -> str:
@@ -24,15 +26,11 @@ def distance_words(distances: Sequence[int] | np.ndarray, furthest: int | None =
     `furthest` is the largest known distance, beyond which a bucket that reaches it goes on.
     """
     if not np.any(distances):
-        return "the token itself"
+        return _text("itself")
     far = np.abs(distances)
     least, most, side = int(far.min()), int(far.max()), "after" if max(distances) > 0 else "before"
-    if most == furthest:
-        return f"{least} or more tokens {side}"
-    if most == 1:
-        return f"the token {side}"
-    count = f"{least}" if least == most else f"{least} to {most}"
-    return f"{count} tokens {side}"
+    name = "or_more" if most == furthest else "next" if most == 1 else "exactly" if least == most else "between"
+    return _text(f"{name}_{side}", least=least, most=most)
 
 
 def bias_curves(bias: RelativeBias, chosen: int, reach: int, *, theme: Theme = "paper") -> go.Figure:
@@ -43,24 +41,24 @@ def bias_curves(bias: RelativeBias, chosen: int, reach: int, *, theme: Theme = "
     """
     distances = bias.distances[np.abs(bias.distances) <= reach]
     numbers, buckets = bias.at(distances)
-    hover = "head {}<br>distance %{{x}}, bucket %{{customdata}}<br>adds <b>%{{y:.3f}}</b><extra></extra>"
     traces = []
     for head, line in sorted(enumerate(numbers), key=lambda each: each[0] == chosen):  # the chosen one on top
         colour = SERIES_COLOURS[head % len(SERIES_COLOURS)]
         dash = _DASHES[head // len(SERIES_COLOURS) % len(_DASHES)]
         stroke = {"color": colour, "width": 4 if head == chosen else 1.5, "dash": dash, "shape": "hvh"}
-        named = {"name": f"head {head + 1}", "legendrank": head + 1, "opacity": 1 if head == chosen else 0.7}
-        data = {"customdata": buckets.astype(np.int16), "hovertemplate": hover.format(head + 1)}
+        name = _text("head", head=head + 1)
+        named = {"name": name, "legendrank": head + 1, "opacity": 1 if head == chosen else 0.7}
+        data = {"customdata": buckets.astype(np.int16), "hovertemplate": _text("curve_hover", head=name)}
         traces.append(
             scatter(distances.astype(np.int16), line.astype(np.float32), "lines", line=stroke, **named, **data)
         )
     edge = reach + 0.5
     x = {
         **GRID,
-        "title": titled("distance of the key from its query"),
+        "title": titled(_text("distance")),
         "range": [-edge, edge if bias.both_ways else 0.5],
     }
-    y = {**GRID, "title": "added to the score", "zeroline": True, "zerolinecolor": SOLID_GREY}
+    y = {**GRID, "title": _text("added"), "zeroline": True, "zerolinecolor": SOLID_GREY}
     look: dict[str, Any] = {
         "showlegend": True,
         "legend": LEGEND_BELOW,
@@ -95,8 +93,7 @@ def bias_map(
     if not bias.both_ways:
         values = np.where(np.tri(len(shown), dtype=bool), values, np.nan)
     scale = diverging(limit)
-    hover = "query at position %{y}, key at position %{x}<br>bucket %{customdata}<br>adds <b>%{z:.3f}</b> to the score"
-    cells = Cells(values, hover, scale, left=first).trace(bar_below("added to the score", scale, length=200))
+    cells = Cells(values, _text("map_hover"), scale, left=first).trace(bar_below(_text("added"), scale, length=200))
     cells |= {"y0": first, "dy": 1, "customdata": buckets.astype(np.int16)}
     every = 1 if len(shown) <= _NAMED else 8
     named = list(zip(shown_tokens(shown), places, strict=True))[::every]
@@ -104,7 +101,7 @@ def bias_map(
     axis = {"tickvals": list(places)[::every], "ticktext": labels, "showgrid": False, "zeroline": False}
     square = {"automargin": True, "constrain": "domain"}
     ends = (first - 0.5, first + len(shown) - 0.5)
-    x = {**axis, **square, "side": "top", "tickangle": -60, "range": list(ends), "title": titled("key · position")}
+    x = {**axis, **square, "side": "top", "tickangle": -60, "range": list(ends), "title": titled(_text("key"))}
     y = {**axis, **square, "range": [ends[1], ends[0]], "scaleanchor": "x", "constraintoward": "top"}
     height = 210 + min(420, max(150, 22 * len(shown)))
     return figure_of([cells], height, theme=theme, x=x, y=y, top=10, bottom=60)

@@ -9,7 +9,9 @@ from transformer.training import TrainingReplay
 
 from .layout import GRID, Theme, figure_of, percent_axis, scatter
 from .palette import SERIES_COLOURS
+from .texts import texts_beside
 
+_text = texts_beside(__file__)
 _DASHES = ("solid", "dash")
 _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
 
@@ -19,15 +21,14 @@ def training_runs(runs: Sequence[tuple[str, TrainingReplay]], *, theme: Theme = 
     traces = []
     for number, (name, replay) in enumerate(runs):
         line = {"color": SERIES_COLOURS[number], "width": 2.5, "dash": _DASHES[number % 2]}
-        curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
-        for axis, curve, measure, form in curves:
+        for axis, curve, measure in (("y", replay.losses, "loss"), ("y2", replay.scores, "exact_match")):
             look = {
                 "yaxis": axis,
                 "line": line,
                 "name": name,
                 "legendgroup": name,
                 "showlegend": axis == "y",
-                "hovertemplate": f"{name}<br>update %{{x:,}}<br>{measure} <b>%{{y:{form}}}</b><extra></extra>",
+                "hovertemplate": _text(f"{measure}_hover", name=name),
             }
             traces.append(scatter(curve[:, 0], curve[:, 1], "lines", **look))
     losses = _loss_scale([replay for _, replay in runs])
@@ -35,11 +36,11 @@ def training_runs(runs: Sequence[tuple[str, TrainingReplay]], *, theme: Theme = 
         traces,
         460,
         theme=theme,
-        x={**GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
-        y={**GRID, "title": "loss, nats per token", "domain": [0.46, 1], **losses},
+        x={**GRID, "title": _text("update"), "rangemode": "tozero", "anchor": "y2"},
+        y={**GRID, "title": _text("loss"), "domain": [0.46, 1], **losses},
         top=40,
         bottom=10,
-        yaxis2=GRID | percent_axis(1.0, "exact match") | {"range": [-0.03, 1.03], "domain": [0, 0.38]},
+        yaxis2=GRID | percent_axis(1.0, _text("exact_match")) | {"range": [-0.03, 1.03], "domain": [0, 0.38]},
         uirevision="runs",  # the zoom stays while the curves grow
     )
 

@@ -25,8 +25,10 @@ from .layout import (
 from .names import kind_words
 from .numbers import signed
 from .palette import CHANGED, INK, PROBABILITY, diverging
+from .texts import texts_beside
 from .tokens import token_label
 
+_text = texts_beside(__file__)
 _SCALE = diverging(1.0, 0.72)  # digits stand on the cells
 _ROW, _LEAST_ROW, _ROOM = 54, 24, 420  # pixels
 _MOST_WITH_DIGITS, _MOST_UPRIGHT = 20, 9  # columns
@@ -40,11 +42,11 @@ def patching(
     `found`: of `transformer.interpret.what_if.patching.patching_map`, `columns` its `column_names`.
     """
     shares, rows = patched.shares, patched.row_names()
-    names, words = list(map(token_label, columns)), "restored share"
+    names, words = list(map(token_label, columns)), _text("restored")
     hover = cell_texts(
         lambda row, column, each: f"{row}, {column}<br>{words} <b>{100 * each:.1f} %</b>", rows, names, shares
     )
-    cells = Cells(shares, hover, _SCALE, f"{words} of the logit difference")
+    cells = Cells(shares, hover, _SCALE, _text("bar"))
     traces = [cells.trace(bar_below(cells.bar, _SCALE, length=260), gap=2)]
     if len(columns) <= _MOST_WITH_DIGITS:
         traces.append(digits_in_cells(shares, lambda share: signed(100 * share, 0)))
@@ -66,7 +68,7 @@ def patching(
 def _column_title(cell: Cell) -> str:
     if cell.site == Site.HEAD:
         return kind_words(cell.part)
-    return "input token of the decoder" if cell.stack == Stack.DECODER else "source token, clean | corrupted"
+    return _text("input_token" if cell.stack == Stack.DECODER else "source_token")
 
 
 def log_probabilities(trace: Trace, other: Trace, *, theme: Theme = "paper") -> go.Figure:
@@ -74,15 +76,16 @@ def log_probabilities(trace: Trace, other: Trace, *, theme: Theme = "paper") -> 
 
     Both lines begin at 0 and end at log P of the whole; where one falls, a token was not expected.
     """
-    traces = [_line(trace, "your translation", CHANGED, "circle"), _line(other, "the model's", PROBABILITY, "square")]
+    lines = (trace, "yours", CHANGED, "circle"), (other, "own", PROBABILITY, "square")
+    traces = [_line(each, _text(name), *look) for each, name, *look in lines]
     longest = max(len(trace.target_ids), len(other.target_ids))
-    x, y = integer_axis(longest + 1, "output tokens so far"), {**GRID, "title": "log P so far, nats"}
+    x, y = integer_axis(longest + 1, _text("tokens")), {**GRID, "title": _text("log_p")}
     return figure_of(traces, 260, theme=theme, x=x, y=y)
 
 
 def _line(trace: Trace, name: str, colour: str, symbol: str) -> dict:
     sums = np.concatenate([[0.0], trace.log_probabilities.cumsum()])
-    tokens = [f"<br>after “{token_label(token)}”" for token in trace.target_tokens]
+    tokens = [_text("after", token=token_label(token)) for token in trace.target_tokens]
     hover = [f"{name}{token}: <b>{signed(value, 2)}</b>" for token, value in zip(["", *tokens], sums, strict=True)]
     look = {"line": {"color": colour}, "marker": {"color": colour, "symbol": symbol, "size": 8}}
     return scatter(list(range(len(sums))), sums, "lines+markers", name=name, hovertext=hover, hoverinfo="text", **look)

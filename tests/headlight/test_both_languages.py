@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.traces import made_trace
 
-from headlight.app.facts import PATTERN_WORDS
+from headlight.app.facts import pattern_words
 from headlight.app.selection import Selection, parse_numbers
 from headlight.plots.names import head_name, kind_head_name, sentence_case
 from headlight.plots.numbers import format_distinct, format_probability, percent, pluralize, signed
@@ -70,7 +70,7 @@ def test_what_follows_from_a_trace(case):
 
 @pytest.mark.parametrize("pattern", Pattern)
 def test_every_pattern_has_its_words_wherever_it_is_named(pattern):
-    words, short = PATTERN_WORDS[pattern]
+    words, short = pattern_words()[pattern]
     assert words and max(map(len, short.split())) <= 7, "a word per line of a thumbnail"
-    assert pattern in RULES["thresholds"] and pattern in RULES["patternWords"]
+    assert pattern in RULES["thresholds"]
     assert words in describe_role({pattern: Role(9, 9, 10)}, 10).headline

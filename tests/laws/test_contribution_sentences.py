@@ -6,7 +6,7 @@ from support.traces import made_trace
 
 from headlight.plots.contributions import Contrast
 from headlight.views.research.contrast import describe_contrast
-from headlight.views.research.contributions import _SUBJECTS, describe_parts, describe_shares
+from headlight.views.research.contributions import TEMPLATES, describe_parts, describe_shares
 from headlight.views.what_if.own_translation import describe_own, describe_where
 from transformer.interpret.attribution import Attribution
 from transformer.interpret.rollout import SourceShares
@@ -115,12 +115,14 @@ def check_kinds(finding, parts):
     }
     kind, most, lowest = finding["kind"][0].lower() + finding["kind"][1:], max(sums.values()), min(sums.values())
     assert sums[kind] == pytest.approx(most) == finding["highest"]
-    assert finding.name == ("contributes" if most > 0 else "takes_least")
-    assert (finding["subject"].lower(), finding["ending"]) == _SUBJECTS[kind]
+    one, several = ("contributes", "contribute") if most > 0 else ("takes_least", "take_least")
+    assert finding.name == (several if kind in ("feed-forward", "biases") else one)
+    assert finding["subject"] == TEMPLATES.text(f"subject_{kind}")
     assert finding["total"] == pytest.approx(sum(sums.values())) and finding["logit"] == parts.logit
-    assert ("takes_most" in finding) == (lowest <= -0.005), "a part is not more than the whole alone"
-    if "takes_most" in finding:
-        assert finding["taker"].lower() == _SUBJECTS[min(sums, key=sums.get)][0]
+    takes = "takes_most" in finding or "take_most" in finding
+    assert takes == (lowest <= -0.005), "a part is not more than the whole alone"
+    if takes:
+        assert finding["taker"] == TEMPLATES.text(f"subject_{min(sums, key=sums.get)}")
         assert finding["taken"] == pytest.approx(-lowest)
 
 
@@ -138,5 +140,5 @@ def test_the_parts_that_add_and_take_most_are_named(random):
         head, highest = finding["head"], max(parts.decoder.max(), parts.cross.max())
         assert finding["by_head"] == arrays[head.kind][head.layer, head.head] == highest
         assert finding["by_layer"] == parts.feed_forward[finding["layer"] - 1] == max(parts.feed_forward)
-        names.add((finding.name, finding["ending"]))
+        names.add(finding.name)
     assert len(names) == 4

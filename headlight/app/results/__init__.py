@@ -15,6 +15,7 @@ from typing import TypeVar
 import streamlit as st
 
 from headlight.app.entry import checkpoints_folder
+from headlight.app.finding import Templates
 from headlight.app.model_queue import Request, queue
 from transformer import Beam, Decoding, Greedy, Translator
 from transformer.checkpoint import find_checkpoints, weights_digest
@@ -45,6 +46,7 @@ STUDIES = 32  # cached
 SENTENCES_OF_MEANS = 200
 SHORT = 200  # bytes of a text that is translated in a batch, which takes as long as its longest text
 CHECKPOINTS = checkpoints_folder()
+TEMPLATES = Templates.beside(__file__)
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,13 @@ def _drop_studies(_released: Translator) -> None:
     study.clear()
 
 
-@cached(max_entries=4, show_spinner="Reading the checkpoint …", on_release=_drop_studies)
+@cached(max_entries=4, show_spinner=TEMPLATES.text("checkpoint"), on_release=_drop_studies)
 def translator(checkpoint: CheckpointFiles) -> Translator:
     """Return the translator of a checkpoint."""
     return load_translator(checkpoint)
 
 
-@cached(max_entries=4, show_spinner="Reading the sentence pairs …")
+@cached(max_entries=4, show_spinner=TEMPLATES.text("pairs"))
 def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
     """Return the sentence pairs of a checkpoint as token ids."""
     model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
@@ -142,7 +144,7 @@ def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     return roles_of(table) if table else None
 
 
-@cached(max_entries=4, show_spinner="Reading the atlas …")
+@cached(max_entries=4, show_spinner=TEMPLATES.text("atlas"))
 def atlas(checkpoint: CheckpointFiles) -> Atlas | None:
     """Return the atlas of a checkpoint's heads, None without one. Raises CheckpointError for an unreadable file."""
     return find_atlas(Path(checkpoint.folder), translator(checkpoint).model)
@@ -173,13 +175,13 @@ def load_optional(checkpoint: CheckpointFiles, name: str, load: Callable[[Path],
         return None
 
 
-@cached(max_entries=4, show_spinner="Measuring what heads give out on average …")
+@cached(max_entries=4, show_spinner=TEMPLATES.text("means"))
 def head_means(checkpoint: CheckpointFiles) -> Means:
     """Return each head's mean output over a checkpoint's first sentence pairs; raises CheckpointError without any."""
     return measure_means(translator(checkpoint).model, samples(checkpoint)[:SENTENCES_OF_MEANS])
 
 
-@cached(max_entries=STUDIES, show_spinner="Translating …")
+@cached(max_entries=STUDIES, show_spinner=TEMPLATES.text("study"))
 def study(request: TranslationRequest) -> Study:
     """Return the translation with all measures of it; of a beam with fewer hypotheses, the last one's."""
     if isinstance(request.strategy, Beam) and request.rank > 1:
@@ -190,26 +192,10 @@ def study(request: TranslationRequest) -> Study:
     return replace(loaded.study(source(request), decoding, decoded=decoded), watch=_notice, measure_means=means)
 
 
-_NOTICES = {  # while measures are computed that take long
-    "branch_reads": "Reading the branches …",
-    "contributions": "Following the contributions …",
-    "early_translations": "Decoding from every layer …",
-    "importance": "Ablating each head in turn …",
-    "lens": "Reading every layer …",
-    "masked": "Running the batch …",
-    "moved": "Moving the sentence …",
-    "search": "Searching …",
-    "stages": "Reading the block …",
-    "stream": "Following the vectors …",
-    "under": "Translating …",
-    "with_target": "Reading your translation …",
-    "without_positions": "Translating without positions …",
-}
-
-
 def _notice(measure: str) -> AbstractContextManager[object]:
-    """Show a notice while a study computes a measure, if it takes long."""
-    return st.spinner(_NOTICES[measure]) if measure in _NOTICES else nullcontext()
+    """Show a notice while a study computes a measure, if there is one because it takes long."""
+    name = f"measure_{measure}"
+    return st.spinner(TEMPLATES.text(name)) if name in TEMPLATES.texts else nullcontext()
 
 
 def trace(request: TranslationRequest) -> Trace:

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 from headlight.app import results
+from headlight.app.finding import Templates
 from transformer.training import REPLAY_FILE, TrainingReplay, load_replay
 
 from . import CheckpointFiles, cached
+
+TEMPLATES = Templates.beside(__file__)
 
 
 def replay_names() -> list[str]:
@@ -13,7 +16,7 @@ def replay_names() -> list[str]:
     return [name for name in results.checkpoint_names() if (results.CHECKPOINTS / name / REPLAY_FILE).is_file()]
 
 
-@cached(max_entries=4, show_spinner="Reading the replay …")
+@cached(max_entries=4, show_spinner=TEMPLATES.text("replay"))
 def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     """Return the replay of a checkpoint's training."""
     return load_replay(Path(checkpoint.folder) / REPLAY_FILE)

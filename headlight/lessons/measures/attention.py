@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
+from headlight.app.finding import TokenAt
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, one_of
 from headlight.lessons.glosses import glosses
-from headlight.lessons.words import translated
-from headlight.plots.numbers import percent
-from headlight.plots.tokens import quoted, quoted_at
+from headlight.lessons.words import Say
 from transformer import Greedy
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import aligned_keys, is_word, word_ranges, words_of
@@ -25,10 +26,8 @@ from .wording import (
     is_whole_word,
     language_of,
     lead,
-    listed,
     meanings_of,
     only_words,
-    quoted_all,
     readable,
     token_options,
     told_apart,
@@ -48,7 +47,8 @@ _PER_SORT = 3  # options that are harmless, and that are missed
 def most_read(run: Run, kind: str) -> Answer:
     """Ask which key the head that is shown first reads most, in the plain row whose key stands farthest from it.
 
-    names: layer, head, heads (of this kind), row, word (what the row predicts), key and read (what it reads).
+    names: layer, head, heads (of this kind), row, word (what the row predicts), key, read and token (what it reads),
+    value (its weight), and largest, the row's largest weights by the template weight.
     """
     trace = run.trace
     layer, head = results.default_head(run.request, kind).index
@@ -56,21 +56,14 @@ def most_read(run: Run, kind: str) -> Answer:
     outputs, keys = trace.source_tokens if kind == "encoder" else trace.target_tokens, keys_of(trace, kind)
     row = _farthest_plain_row(weights, outputs, keys, translated_keys(run) if kind == "cross" else None)
     words, named = readable(outputs), readable(keys)
-    ranked = np.argsort(-weights[row], kind="stable")
-    best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
+    ranked = [int(key) for key in np.argsort(-weights[row], kind="stable")]
     others = sorted((key for key in ranked if is_word(named[key])), key=lambda key: not is_whole_word(keys, key))
-    options = token_options(keys, (best, *others), weights[row], lambda key: f"That gets {shares[key]}.")
-    return Answer(
-        Kind.ONE,
-        f"While it writes {quoted(words[row])}, this head looks at {quoted_at(named, best)}: {shares[best]}.",
-        "The largest weights of this row: "
-        + ", ".join(f"{quoted_at(named, key)} {shares[key]}" for key in ranked[:MOST_OPTIONS])
-        + ".",
-        options,
-        largest(options),
-        names=head_names(layer, head)
+    largest = [{"token": TokenAt(named, key), "share": float(weights[row, key])} for key in ranked[:MOST_OPTIONS]]
+    return one_of(
+        token_options(keys, (ranked[0], *others), weights[row]),
+        **head_names(layer, head)
         | {"heads": trace.attention(kind)[..., 0, 0].size, "row": row, "word": words[row]}
-        | {"key": best, "read": named[best]},
+        | {"key": ranked[0], "read": named[ranked[0]], "largest": tuple(Say("weight", each) for each in largest)},
     )
 
 
@@ -107,7 +100,7 @@ def _farthest_plain_row(
         if is_word(words[row]) and is_word(keys[key]) and leads[row] >= PLAIN and (agreed is None or agreed[row] == key)
     ]
     if not rows:
-        raise Undecided("No row of this head reads one word clearly more than all others here.")
+        raise Undecided("no_plain_row")
     whole = [row for row in rows if is_whole_word(words, row) and is_whole_word(keys, largest_key[row])]
     whole = [row for row in whole if words[row] != keys[largest_key[row]]] or whole  # a name that stays would tell
     return max(whole or rows, key=lambda row: (abs(row - largest_key[row]), leads[row]))
@@ -118,7 +111,8 @@ def without_word(run: Run) -> Answer:
     """Ask what is left of the translation when one source word is hidden from every head of cross-attention.
 
     It is a negation where the sentence has one, else the word that the fewest other tokens depend on. names: word, key
-    (its number among the words, from 1), translation, left.
+    (its number among the words, from 1), hidden, translation, left. Of an option: look (its text), and why: all_words
+    or without, a template with the option's hidden word.
     """
     before, words, left = _hidden_words(run)
     text = before.target_text
@@ -128,25 +122,20 @@ def without_word(run: Run) -> Answer:
     lost = {each: _lost_word(words[each], text, left[each], language_of(run)) for each in hidable}
     number = next((each for each in hidable if lost[each] is not None), None)
     if number is None:
-        raise Undecided("No word that stands here once takes along a word that would show which one was hidden.")
+        raise Undecided("no_telling_word")
     changed = [each for each in changed if not lost[number] or lost[number] in only_words(left[each]).split()]
     others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
-    feedback = {left[number]: "", text: "That is the translation when no word is hidden."}
+    without = {left[number]: Say("truth"), text: Say("all_words")}
     for each in others:
-        if only_words(left[each]) not in map(only_words, feedback):
-            feedback[left[each]] = f"That is the translation without {quoted_at(words, each, 'word')}."
-    texts = list(feedback)[:MOST_OPTIONS]
+        if only_words(left[each]) not in map(only_words, without):
+            without[left[each]] = Say("without", {"hidden": TokenAt(words, each, "word")})
+    texts = list(without)[:MOST_OPTIONS]
     if max(map(len, texts)) > LONGEST:
-        raise Undecided("This translation is too long to choose among several ways to read it.")
-    hidden, looks = quoted_at(words, number, "word"), told_apart(texts, language_of(run))
-    return Answer(
-        Kind.ONE,
-        f"Without {hidden} the model writes {translated(left[number])}",
-        f"With all words it writes {translated(text)} Only {hidden} is hidden: the other words still say the rest.",
-        tuple(Option(str(at), look, feedback[each]) for at, (each, look) in enumerate(zip(texts, looks, strict=True))),
-        {"0"},
-        names={"word": words[number], "key": number, "translation": text, "left": left[number]},
-    )
+        raise Undecided("too_long_to_choose")
+    looks = zip(texts, told_apart(texts, language_of(run)), strict=True)
+    options = (Option(str(at), values={"look": look, "why": without[each]}) for at, (each, look) in enumerate(looks))
+    names: dict[str, Any] = {"word": words[number], "key": number, "translation": text, "left": left[number]}
+    return one_of(options, "0", hidden=TokenAt(words, number, "word"), **names)
 
 
 def _lost_word(word: str, full: str, left: str, language: str) -> str | None:
@@ -167,11 +156,11 @@ def _alike(one: str, other: str) -> float:
 def _hidden_words(run: Run) -> tuple[Trace, list[str], list[str]]:
     """Return the trace, the words of its source, and the translation without each; Undecided without any word."""
     if not isinstance(run.request.strategy, Greedy):
-        raise Undecided("This is asked of greedy decoding: choose it in the bar.")
+        raise Undecided("greedy_only")
     before = run.trace
     words = words_of(before.source_tokens)
     if len(words) < 2:
-        raise Undecided("This sentence has no two words of which one could be hidden.")
+        raise Undecided("no_two_words_to_hide")
     decode = run.translator.tokenizer.decode
     return before, words, [decode(each.ids) for each in run.study.without_each_word()]
 
@@ -180,23 +169,22 @@ def _hidden_words(run: Run) -> tuple[Trace, list[str], list[str]]:
 def harmless_words(run: Run) -> Answer:
     """Ask which words, no marks, can be hidden, one at a time, and the translation stays the same.
 
-    names: key (the number of the first of them among the words, from 1).
+    names: key (the number of the first of them among the words, from 1), harmless (all of them), count; missed, a word
+    that is not, and left, what is left without it. Of an option: token and left.
     """
     before, words, left = _hidden_words(run)
     full, hidable = before.target_text, [at for at, word in enumerate(words) if is_word(word)]
     harmless = [at for at in hidable if left[at] == full]
     missed = [at for at in hidable if only_words(left[at]) != only_words(full)]
     if not harmless or not missed:
-        raise Undecided("Each word is missed here when it is hidden, or none.")
-    chosen = sorted([*harmless[:_PER_SORT], *missed[:_PER_SORT]])
-    name = [quoted_at(words, number, "word") for number in range(len(words))]
+        raise Undecided("all_words_missed_or_none")
+    chosen, token = sorted([*harmless[:_PER_SORT], *missed[:_PER_SORT]]), partial(TokenAt, words, noun="word")
     return Answer(
         Kind.SEVERAL,
-        f"Hidden alone, {listed([name[each] for each in harmless])} change{'s' * (len(harmless) == 1)} nothing.",
-        f"Without {name[missed[0]]} the model writes {translated(left[missed[0]])}",
-        tuple(Option(str(each), name[each], f"Without it: {translated(left[each])}") for each in chosen),
-        {str(each) for each in harmless[:_PER_SORT]},
-        names={"key": harmless[0]},
+        options=tuple(Option(str(at), values={"token": token(at), "left": left[at]}) for at in chosen),
+        right={str(at) for at in harmless[:_PER_SORT]},
+        names={"key": harmless[0], "harmless": tuple(map(token, harmless)), "count": len(harmless)}
+        | {"missed": token(missed[0]), "left": left[missed[0]]},
     )
 
 
@@ -204,7 +192,7 @@ def harmless_words(run: Run) -> Answer:
 def mean_of_heads(run: Run) -> Answer:
     """Ask for the mean of all cross-attention heads in percent, at the weight that `most_read` asks for.
 
-    names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are), layers,
+    names: layer, head, row, key, word, read, weight (of the one head), mean, heads (how many there are), layers,
     heads_each.
     """
     trace, at = run.trace, results.default_head(run.request, "cross").index
@@ -213,17 +201,14 @@ def mean_of_heads(run: Run) -> Answer:
     weights = trace.cross[..., row, key]
     weight, mean = float(weights[at]), float(weights.mean(dtype=np.float64))
     if abs(weight - mean) < NEAR:
-        raise Undecided("One head and the mean of all hardly differ here.")
+        raise Undecided("head_like_mean")
     word, read = readable(trace.target_tokens)[row], readable(trace.source_tokens)[key]
     return Answer(
         Kind.NUMBER,
-        f"On average the {weights.size} heads give {percent(mean)} to {quoted(read)}, the one head {percent(weight)}.",
-        f"Add the weights of {quoted(read)} in all heads while the model writes {quoted(word)}, and divide "
-        f"the sum by {weights.size}: {percent(mean)}.",
         **in_percent(mean),
         names=head_names(*at)
         | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size}
-        | {"layers": weights.shape[0], "heads_each": weights.shape[1]},
+        | {"mean": mean, "layers": weights.shape[0], "heads_each": weights.shape[1]},
     )
 
 
@@ -231,7 +216,8 @@ def mean_of_heads(run: Run) -> Answer:
 def lines_cross(run: Run) -> Answer:
     """Ask for a sentence in which two lines cross: a later output word reads an earlier source word.
 
-    names: layer and head that show it most plainly; the first head where it has such lines, or where none has.
+    names: layer and head that show it most plainly; the first head where it has such lines, or where none has; outputs
+    and sources (the tokens of two lines that cross) and lines (all thick ones, by the template line, or no_line).
     """
     trace, first = run.trace, results.default_head(run.request, "cross").index
     outputs, sources = whole_words(trace.target_tokens), whole_words(trace.source_tokens)
@@ -245,17 +231,14 @@ def lines_cross(run: Run) -> Answer:
     ]
     *_, at, pair = max(crossings, default=(first, ()))
     written, read = readable(trace.target_tokens), readable(trace.source_tokens)
-    truth = "No two thick lines from a word to its translation cross in this sentence."
-    if pair:
-        words, keys = quoted_all(written[row] for row, _ in pair), quoted_all(read[key] for _, key in pair)
-        truth = f"The lines of {words} cross: they go to {keys}, which stand in the other order in your sentence."
-    lines = [f"{quoted(written[row])} looks at {quoted(read[key])}" for row, key in aligned_lines(trace, at)]
+    lines = (Say("line", {"word": written[row], "read": read[key]}) for row, key in aligned_lines(trace, at))
     return Answer(
         Kind.DO,
-        truth,
-        f"Lines cross where both languages order words differently. Now {listed(lines) or 'no line is thick'}.",
+        tells="truth" if pair else "truth_none",
         done=bool(pair),
-        names=head_names(*at),
+        names=head_names(*at)
+        | {"outputs": tuple(written[row] for row, _ in pair), "sources": tuple(read[key] for _, key in pair)}
+        | {"lines": tuple(lines) or Say("no_line")},
     )
 
 

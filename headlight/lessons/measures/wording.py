@@ -10,10 +10,10 @@ from unicodedata import normalize
 import numpy as np
 
 from headlight.app import results
+from headlight.app.finding import TokenAt
 from headlight.lessons.answer import Option, Run, Undecided
 from headlight.lessons.glosses import glosses
 from headlight.lessons.words import Say
-from headlight.plots.names import one_head_name
 from headlight.plots.numbers import LEAST_SHOWN
 from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, quoted_at, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
@@ -31,18 +31,24 @@ ACCENTS = dict.fromkeys(range(0x300, 0x370))  # a normal form has them as letter
 
 
 def token_options(
-    tokens: Sequence[str], positions: Iterable[int], values: np.ndarray, feedback: Callable[[int], str]
+    tokens: Sequence[str],
+    positions: Iterable[int],
+    values: np.ndarray,
+    feedback: Callable[[int], str] = lambda at: "",
 ) -> tuple[Option, ...]:
-    """Return an option with its number for the first MOST_OPTIONS positions of a sentence. Raises Undecided."""
+    """Return an option, its token, for the first MOST_OPTIONS positions of a sentence. Raises Undecided."""
     chosen, names = list(dict.fromkeys(map(int, positions)))[:MOST_OPTIONS], readable(tokens)
     if len(chosen) < 2:
-        raise Undecided("There is only one word here, and nothing to choose from.")
-    return tuple(Option(str(at), quoted_at(names, at), feedback(at), float(values[at])) for at in chosen)
+        raise Undecided("one_word")
+    return tuple(
+        Option(str(at), quoted_at(names, at), feedback(at), float(values[at]), {"token": TokenAt(names, at)})
+        for at in chosen
+    )
 
 
 def head_names(layer: int, head: int) -> dict[str, Any]:
     """Return the names of a head: layer, head and head_name."""
-    return {"layer": layer, "head": head, "head_name": one_head_name(layer, head)}
+    return {"layer": layer, "head": head, "head_name": Say("head_name", {"layer": layer, "head": head})}
 
 
 def first_head(run: Run, kind: str) -> dict[str, Any]:
@@ -163,4 +169,4 @@ def word_steps(trace: Trace) -> list[int]:
 def require_greedy(run: Run) -> None:
     """Raise Undecided unless the translation is what greedy decoding finds."""
     if not run.trace.is_greedy.all():
-        raise Undecided("This is asked of greedy decoding: choose it in the bar.")
+        raise Undecided("greedy_only")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.app import results, state
 from headlight.app.choices import offer_view
+from headlight.app.finding import Templates
 from headlight.app.head_choice import heads_in_address, take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
@@ -20,6 +21,7 @@ from .explorer_content import CROSS_FIRST, OPTIONS, describe_sinks, explorer_blo
 from .long_explorer import LongExplorer, long_words
 
 _ARROW = ":material/arrow_forward:"
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -49,19 +51,18 @@ def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes | LongEx
             return  # all weights at once would be too many here, too
         files = request.checkpoint
         offer_page(lambda: explorer_page(trace, files.name, results.roles(files), selection, options), "attention.html")
-        offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
+        offer_table(TEMPLATES.text("csv"), trace.to_frame, "attention.csv")
 
 
 def _show_ways(selection: Selection) -> None:
     places = {"query": selection.queries, "key": selection.keys}
     step = {name: str(numbers[0] + 1) for name, numbers in places.items() if len(numbers) == 1}
-    label, query = (
-        "Inside this head, step by step",
-        {"inside": "step by step", "head": selection.head.address, "at_step": "softmax", **step},
-    )
+    query = {"inside": "step by step", "head": selection.head.address, "at_step": "softmax", **step}
     cell = {"research": "why this cell", "head": selection.head.address, **step}
-    st.page_link("pages/research.py", label="Why this cell?", icon=_ARROW, query_params=cell, width="content")
-    offer_view("This head over a corpus", "attention", "one head")
+    label = TEMPLATES.text("why")
+    st.page_link("pages/research.py", label=label, icon=_ARROW, query_params=cell, width="content")
+    offer_view(TEMPLATES.text("over_corpus"), "attention", "one head")
+    label = TEMPLATES.text("inside")
     st.page_link("pages/inside.py", label=label, icon=_ARROW, query_params=query, width="content")
 
 

@@ -6,11 +6,11 @@ from itertools import product
 
 import numpy as np
 
-from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
-from headlight.app.selection import Selection
+from headlight.app.facts import STEPS, pack_facts, pattern_facts, pattern_words, to_steps
+from headlight.app.finding import Templates
+from headlight.app.selection import ROW_LABELS, Selection
 from headlight.components.standalone import Words, standalone
-from headlight.plots.names import KIND_NAMES, ROW_LABELS
-from headlight.plots.numbers import percent
+from headlight.plots.names import KIND_NAMES
 from transformer.arrays import require_index
 from transformer.corpus import HeadRoles, plainest_head
 from transformer.interpret.content import MOST_WITHOUT_CONTENT
@@ -29,11 +29,7 @@ OPTIONS = {
 }
 DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
 CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
-
-_LOOK_FOR = (
-    "Choose a small map to see it large, a token or a cell for its numbers. Below the map stand heads with a plain "
-    "pattern in this sentence, if any has one."
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
@@ -48,12 +44,7 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
 def describe_sinks(trace: Trace) -> str:
     """Return the caption on cross-attention to keys without content, where it is most of the weight; else ""."""
     share = trace.special_share().mean(AttentionKind.CROSS)
-    if share <= MOST_WITHOUT_CONTENT:
-        return ""
-    return (
-        f"{percent(share)} of this model’s cross-attention here rests on the end, language tags and punctuation: under "
-        "Options, Special tokens, “content only” shows the rest."
-    )
+    return "" if share <= MOST_WITHOUT_CONTENT else TEMPLATES.text("sinks", share=share)
 
 
 def explorer_facts(trace: Trace, maps: Mapping[str, np.ndarray], roles: HeadRoles | None) -> dict:
@@ -70,7 +61,7 @@ def explorer_facts(trace: Trace, maps: Mapping[str, np.ndarray], roles: HeadRole
         "decoder_input_tokens": trace.decoder_input_tokens,
         "target_tokens": trace.target_tokens,
         "least_rows": LEAST_ROWS,
-        "pattern_words": PATTERN_WORDS,
+        "pattern_words": pattern_words(),
         "patterns": {kind: patterns(kind) for kind in KINDS},
         "sentences": roles and roles.sentences,
     }
@@ -90,7 +81,8 @@ def explorer_page(
     """
     if selection is None:
         selection = Selection((plainest_head(trace, "cross", roles),))
-    words = Words("Every attention weight of a sentence", trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
+    title, look_for = TEMPLATES.text("title"), TEMPLATES.text("look_for")
+    words = Words(title, trace.source_text, trace.target_text, checkpoint, look_for)
     choice = {**selection.address, **options}
     return standalone("attention_explorer/explorer", explorer_blob(trace, roles), words, choice)
 

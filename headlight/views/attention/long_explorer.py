@@ -3,6 +3,7 @@
 import numpy as np
 
 from headlight.app.facts import pack_facts, to_steps
+from headlight.app.finding import Templates
 from headlight.app.selection import Selection
 from headlight.plots.limits import MOST_BYTES, block_for, pooled, sizes
 from transformer.corpus import HeadRoles
@@ -11,20 +12,15 @@ from transformer.interpret.trace import Trace
 from .explorer_content import KINDS, explorer_facts
 
 _SIDE = 64  # squares of a thumbnail, which a browser draws with no more dots than about that
+TEMPLATES = Templates.beside(__file__)
 
 
 def long_words(trace: Trace) -> str:
     """Return the caption of a text with too many weights to be sent at once; "" for a shorter one."""
     weights = sum(trace.attention(kind).size for kind in KINDS)
     most = MOST_BYTES // to_steps(np.zeros(1)).nbytes
-    if weights <= most:
-        return ""
-    return (
-        f"{sizes(len(trace.source_ids), len(trace.target_ids))}: the weights of all heads are {weights:,}, more than "
-        f"the {most:,} that are sent at once. So every head is drawn small, where several cells share a dot that has "
-        "the largest of them, and the map comes when its heads are chosen. To download all weights take Python: "
-        "trace = model.trace(text)."
-    )
+    lengths = sizes(len(trace.source_ids), len(trace.target_ids))
+    return "" if weights <= most else TEMPLATES.text("too_many", sizes=lengths, weights=weights, most=most)
 
 
 class LongExplorer:

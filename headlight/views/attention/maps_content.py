@@ -4,7 +4,8 @@ import zlib
 
 import numpy as np
 
-from headlight.app.facts import PATTERN_WORDS, STEPS, pack_facts, pattern_facts, to_steps
+from headlight.app.facts import STEPS, pack_facts, pattern_facts, pattern_words, to_steps
+from headlight.app.finding import Templates
 from headlight.components.standalone import Words, standalone
 from transformer.interpret.attention_maps import CROSS, ENCODER, AttentionMaps, is_special
 from transformer.interpret.head_patterns import LEAST_ROWS, HeadMeasures, Pattern
@@ -12,11 +13,7 @@ from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
 _LARGEST = np.iinfo(np.uint16).max
-# The first token counts as the beginning, be it a word or a part of an image.
-_PATTERN_WORDS = PATTERN_WORDS | {Pattern.BEGINNING: ("the first token", "start")}
-_LOOK_FOR = (
-    "Choose a small map to see it large, a token or a cell for its numbers. Below the map stand heads worth a look."
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasures]]) -> bytes:
@@ -31,7 +28,8 @@ def maps_blob(maps: AttentionMaps, measured: dict[AttentionKind, list[HeadMeasur
         "decoder_input_tokens": maps.target,
         "target_tokens": maps.outputs,
         "least_rows": LEAST_ROWS,
-        "pattern_words": _PATTERN_WORDS,
+        # The first token counts as the beginning, be it a word or a part of an image.
+        "pattern_words": pattern_words() | {Pattern.BEGINNING: (TEMPLATES.text("beginning"), TEMPLATES.text("start"))},
         "patterns": {kind: pattern_facts(heads) for kind, heads in measured.items()},
         "alone": maps.maps.keys() == {ENCODER},
         "causal": {kind: maps.is_causal(kind) for kind in maps.maps},
@@ -47,7 +45,7 @@ def maps_page(maps: AttentionMaps) -> str:
     measured = {kind: maps.measure(kind) for kind in maps.maps}
     kind = CROSS if CROSS in measured else next(iter(measured))
     head = max((head for head in measured[kind] if head.head < maps.heads[kind][head.layer]), key=_plainness)
-    words = Words("Attention of all heads", look_for=_LOOK_FOR, made_from="from attention weights that it was given")
+    words = Words(**{name: TEMPLATES.text(name) for name in ("title", "look_for", "made_from")})
     choice = {"head": Head(kind, head.layer, head.head).address}
     return standalone("attention_explorer/explorer", maps_blob(maps, measured), words, choice)
 

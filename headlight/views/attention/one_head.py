@@ -4,6 +4,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import offer_view
+from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_head_of, take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
@@ -17,6 +18,8 @@ from transformer.model.heads import Heads
 
 from . import one_head_content as content
 from .explorer_content import CROSS_FIRST
+
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -41,9 +44,9 @@ def _show_head(
     name = heads.address
     query = {"what_if": "head ablation", "off": name}
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        offer_view("This head in this sentence", "attention", "explorer")
-        icon = ":material/arrow_forward:"
-        st.page_link("pages/what_if.py", label="What if it is off?", icon=icon, query_params=query, width="content")
+        offer_view(TEMPLATES.text("in_sentence"), "attention", "explorer")
+        label, icon = TEMPLATES.text("off"), ":material/arrow_forward:"
+        st.page_link("pages/what_if.py", label=label, icon=icon, query_params=query, width="content")
         checkpoint, file = request.checkpoint.name, f"head_{name.replace('.', '_')}.html"
         offer_page(lambda: content.head_page(payload, trace, checkpoint), file)
 
@@ -67,11 +70,10 @@ def atlas_of(request: TranslationRequest) -> Atlas | None:
     try:
         atlas = results.atlas(files)
     except UserError as error:
-        st.warning(plain(f"{error} All numbers here are of your sentence alone."), icon=":material/broken_image:")
+        st.warning(plain(TEMPLATES.text("unreadable", error=error)), icon=":material/broken_image:")
         return None
     if atlas is None:
         st.info(content.how_to_make(files.name), icon=":material/map:")
     elif atlas.provenance.weights != results.weights(files):
-        words = "This atlas was made with other weights than the checkpoint has now: make it anew with headlight atlas."
-        st.warning(words, icon=":material/update:")
+        st.warning(TEMPLATES.text("other_weights"), icon=":material/update:")
     return atlas

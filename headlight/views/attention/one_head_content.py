@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
 from headlight.plots.names import kind_head_name, one_head_name, sentence_case
-from headlight.plots.numbers import percent, pluralize, signed, two_digits
+from headlight.plots.numbers import percent, signed, two_digits
 from headlight.plots.tokens import shown_token
 from headlight.views.research.atlas_content import with_error
 from transformer.corpus import FIFTHS, LEAST_WEIGHT, Atlas, Example, HeadEntry, Join
@@ -18,11 +18,6 @@ from transformer.model.names import AttentionKind
 
 OWN, STRONGEST = "own", "strongest"
 GROUPS = (STRONGEST, *map(str, range(FIFTHS, 0, -1)))
-_GROUP_NAMES = ("Strongest", "Most confident fifth", "4th fifth", "Middle fifth", "2nd fifth", "Least confident fifth")
-_FACTS = {
-    "confidence": ("confidence", "mean over rows of the greatest weight on another key than the end of sentence"),
-    "entropy": ("entropy", "mean entropy of a row in nats: 0 where one key has all weight"),
-}
 TEMPLATES = Templates.beside(__file__)
 
 
@@ -59,7 +54,7 @@ def head_payload(
     return {
         **payload,
         "examples": [first, *examples],
-        "groups": [[each, name] for each, name in zip(GROUPS, _GROUP_NAMES, strict=True) if each in there],
+        "groups": [[each, TEMPLATES.text(f"group_{each}")] for each in GROUPS if each in there],
         "facts": facts(entry, error_rate, gold),
         "histograms": histograms(entry, count),
         "joins": joins(entry),
@@ -73,7 +68,7 @@ def head_payload(
             }
             for each in entry.nearest[:3]
         ],
-        "of": f"{describe_corpus(atlas)} {TEMPLATES.texts['labels']}",
+        "of": f"{describe_corpus(atlas)} {TEMPLATES.text('labels')}",
     }
 
 
@@ -90,7 +85,7 @@ def reads_by_input(heads: Head, entry: HeadEntry | None) -> bool:
 
 def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
     """Return the caption of the tokens above and below the lines."""
-    return str(TEMPLATES(f"rows_{kind}", named_by="input" if by_input else "output"))
+    return TEMPLATES.text(f"rows_{kind}", named_by="input" if by_input else "output")
 
 
 def own_example(heads: Head, trace: Trace, *, by_input: bool) -> dict:
@@ -99,14 +94,14 @@ def own_example(heads: Head, trace: Trace, *, by_input: bool) -> dict:
     weights = np.nan_to_num(shown.weights)
     drawn = np.flatnonzero(weights >= LEAST_WEIGHT)
     lines = _lines(shown.keys, shown.queries, drawn.tolist(), weights.ravel()[drawn].round(4).tolist())
-    return {"group": OWN, "label": "Your sentence", **lines}
+    return {"group": OWN, "label": TEMPLATES.text("own"), **lines}
 
 
 def _example(atlas: Atlas, entry: HeadEntry, example: Example, *, by_input: bool) -> dict:
     fed, predicted, columns = atlas.sentences[example.sentence].labels(entry.kind)
     rows = name_rows(fed, predicted, _row_label(entry.kind, by_input=by_input))
     group = STRONGEST if example.strongest else str(example.fifth + 1)
-    label = f"{percent(example.confidence)} sure"
+    label = TEMPLATES.text("sure", confidence=example.confidence)
     return {"group": group, "label": label, **_lines(columns, rows, example.cells, example.weights)}
 
 
@@ -129,48 +124,32 @@ def facts(
     entry: HeadEntry, error_rate: tuple[float, float | None] | None, gold: tuple[str, int] | None
 ) -> list[dict[str, str]]:
     """Return the numbers of a head: name, value with its standard error, and explanation."""
-    rows = [
-        {"name": name, "value": _value(measure, *entry.measures[measure]), "says": says}
-        for measure, (name, says) in _FACTS.items()
-    ]
-    lost = with_error(*entry.importance) if entry.importance else "not measured"
-    says = "nats of log P that a token of the translation loses without the head; by headlight importance"
-    rows.insert(0, {"name": "lost without it", "value": lost, "says": says})
+    values = {"lost": with_error(*entry.importance) if entry.importance else TEMPLATES.text("not_measured")}
     if entry.kind == AttentionKind.CROSS:
-        value = with_error(*error_rate) if error_rate else "not measured"
-        links = f", {gold[0]}, {pluralize(gold[1], 'sentence')}" if gold else ""
-        measured = "error rate of its word alignments against gold links, the lower of both readings"
-        says = f"{measured}{links}; by headlight align"
-        rows.insert(1, {"name": "alignment error", "value": value, "says": says})
-    return rows
-
-
-def _value(measure: str, mean: float, error: float | None) -> str:
-    return percent(mean) if measure == "confidence" else with_error(mean, error)
+        values["alignment"] = with_error(*error_rate) if error_rate else TEMPLATES.text("not_measured")
+    values |= {
+        "confidence": percent(entry.measures["confidence"][0]),
+        "entropy": with_error(*entry.measures["entropy"]),
+    }
+    links = TEMPLATES("links", gold=gold[0], sentences=gold[1]) if gold else ""
+    return [
+        {"name": TEMPLATES.text(name), "value": value, "says": TEMPLATES.text(f"{name}_says", links=links)}
+        for name, value in values.items()
+    ]
 
 
 def histograms(entry: HeadEntry, sentences: int) -> list[dict]:
     """Return the histograms of a head over the sentences, each with its title and a sentence."""
-    of = pluralize(sentences, "sentence")
-    (confident, _), (greatest, _) = (entry.measures[name] for name in ("confidence", "maximum"))
-    spread = (
-        "narrow: it does much the same everywhere"
-        if _is_narrow(entry.confidence)
-        else "broad: it depends on the sentence"
-    )
+    spread = TEMPLATES("narrow" if _is_narrow(entry.confidence) else "broad")
+    counts = {"confidence": (entry.confidence, entry.borders), "maximum": (entry.greatest, ())}
     return [
         {
-            "title": "Confidence in each sentence",
-            "counts": list(entry.confidence),
-            "borders": list(entry.borders),
-            "says": f"{of}, mean {percent(confident)}, {spread}. The lines are the borders of the fifths.",
-        },
-        {
-            "title": "Greatest weight in each sentence",
-            "counts": list(entry.greatest),
-            "borders": [],
-            "says": f"{of}; the mean over rows is {percent(greatest)}. At the right it is sure at least once.",
-        },
+            "title": TEMPLATES.text(f"{name}_title"),
+            "counts": list(bars),
+            "borders": list(borders),
+            "says": TEMPLATES.text(f"{name}_bars", sentences=sentences, mean=entry.measures[name][0], spread=spread),
+        }
+        for name, (bars, borders) in counts.items()
     ]
 
 
@@ -187,11 +166,11 @@ def joins(entry: HeadEntry) -> list[dict]:
         names = [shown_token(each) for each in (join.query, join.key) if each is not None]
         return [" → ".join(names), f"{join.rows:,}", two_digits(join.weight / join.rows) if join.rows else ""]
 
-    tables = (("Top pairs", entry.pairs), ("Looked at most", entry.keys), ("Most focused", entry.queries))
+    header = [TEMPLATES.text(f"header_{name}") for name in ("token", "rows", "mean")]
     return [
-        {"title": title, "header": ["token", "rows", "mean"], "rows": [row(join) for join in joined[:_SHOWN]]}
-        for title, joined in tables
-        if joined
+        {"title": TEMPLATES.text(f"top_{name}"), "header": header, "rows": [row(join) for join in joined[:_SHOWN]]}
+        for name in ("pairs", "keys", "queries")
+        if (joined := getattr(entry, name))
     ]
 
 
@@ -214,11 +193,11 @@ def describe_corpus(atlas: Atlas) -> Finding:
 
 def head_page(payload: dict, trace: Trace, checkpoint: str) -> str:
     """Return one HTML file of a head."""
-    title = f"{sentence_case(payload['name'])}: what it does"
-    words = Words(title, trace.source_text, trace.target_text, checkpoint, TEMPLATES.texts["look_for"], payload["of"])
+    title, look_for = TEMPLATES.text("title", head=sentence_case(payload["name"])), TEMPLATES.text("look_for")
+    words = Words(title, trace.source_text, trace.target_text, checkpoint, look_for, payload["of"])
     return standalone("head_card/card", payload, words)
 
 
 def how_to_make(checkpoint: str) -> str:
     """Explain how to make an atlas for a checkpoint, in Markdown."""
-    return str(TEMPLATES("how_to_make", checkpoint=checkpoint.replace("`", "")))
+    return TEMPLATES.text("how_to_make", checkpoint=checkpoint.replace("`", ""))

@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
+from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_finding, show_table
@@ -18,6 +19,8 @@ from .player import first_head
 from .prefix import force
 from .search_content import branch_facts, describe_search
 
+TEMPLATES = Templates.beside(__file__)
+
 
 def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     """Show a beam search, the bar's or one of the usual size, with layer and head to choose in `row`. UserError."""
@@ -26,23 +29,18 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     with row:
         head = choose_head_of(request, start=first_head(request))
     if request.prefix:
-        st.button("From the start", on_click=force, args=("",), key="from_the_start")
+        st.button(TEMPLATES.text("from_start"), on_click=force, args=("",), key="from_the_start")
     scores = _show_hypotheses(request)
     _show_tree(request, head)
-    with st.expander("Scores"):
-        show_table("Scores of these translations", "rank", ("log P", "score"), scores)
-        st.caption(
-            f"log P sums the tokens' log-probabilities in nats; score = log P / ((5 + tokens) / 6)^{beam.alpha:g} "
-            "(Wu et al. 2016, eq. 14)."
-            + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
-        )
+    with st.expander(TEMPLATES.text("scores")):
+        header = TEMPLATES.text("log_p"), TEMPLATES.text("score")
+        show_table(TEMPLATES.text("scores_alt"), TEMPLATES.text("rank"), header, scores)
+        forced = TEMPLATES("first_given") if results.trace(request).num_forced else ""
+        st.caption(TEMPLATES.text("scores_caption", alpha=beam.alpha, forced=forced))
     tokenizer = results.translator(request.checkpoint).tokenizer
     greedy = results.study(replace(request, strategy=Greedy())).hypotheses()[0]
     show_finding(*describe_search(results.study(request).search(), greedy, beam, tokenizer.decode))
-    st.caption(
-        f"Beam size {beam.size}, length penalty {beam.alpha:g}: choose others under ⋯, “Decoding”. A larger beam does "
-        "not always translate better (Koehn and Knowles 2017)."
-    )
+    st.caption(TEMPLATES.text("caption", size=beam.size, alpha=beam.alpha))
 
 
 def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, str]]]:
@@ -50,11 +48,12 @@ def _show_hypotheses(request: TranslationRequest) -> list[tuple[str, tuple[str, 
     hypotheses, tokenizer = results.study(request).hypotheses(), results.translator(request.checkpoint).tokenizer
     words, scores = [], []
     for rank, one in enumerate(hypotheses, start=1):
-        ended = "yes" if one.finished else "truncated"
+        ended = TEMPLATES.text("finished" if one.finished else "truncated")
         words.append((str(rank), (tokenizer.decode(list(one.ids)), str(len(one.ids)), ended)))
         scores.append((str(rank), (f"{one.log_probability:.3f}", f"{one.score:.3f}")))
     with st.container(key="beam_table"):
-        show_table("What beam search found, best first", "rank", ("translation", "tokens", "ended"), words)
+        header = [TEMPLATES.text(name) for name in ("translation", "tokens", "ended")]
+        show_table(TEMPLATES.text("hypotheses_alt"), TEMPLATES.text("rank"), header, words)
     return scores
 
 

@@ -3,14 +3,12 @@
 import numpy as np
 
 from headlight.app.facts import encode_array, trace_facts
+from headlight.app.finding import Templates
 from headlight.components.standalone import Words, standalone
 from headlight.plots.limits import fits_page
 from transformer.interpret.trace import AttentionMap, Trace
 
-_LOOK_FOR = (
-    "Play it, or go from step to step with the arrow keys: the ten most probable next tokens, the one that was taken, "
-    "and where each head looks."
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def decoding_facts(
@@ -31,7 +29,7 @@ def decoding_facts(
 def decoding_page(shown: dict, step: int, checkpoint: str) -> str:
     """Return one HTML file of the player at a step counted from 1; `shown` has facts, layer and head."""
     source, target = (shown["facts"][f"{side}_text"] for side in ("source", "target"))
-    words = Words("A translation, step by step", source, target, checkpoint, _LOOK_FOR)
+    words = Words(TEMPLATES.text("title"), source, target, checkpoint, TEMPLATES.text("look_for"))
     return standalone("decoding_player/player", {**shown, "step": step, "fixed": True}, words)
 
 

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results, state
 from headlight.app.choices import numbers, one_of
+from headlight.app.finding import Templates
 from headlight.app.head_choice import Start, choose_heads_of, take_head
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, show_translation
@@ -20,6 +21,8 @@ from transformer.model.names import AttentionKind
 
 from .content import decoding_facts, decoding_page, hardest_step
 from .prefix import force
+
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest, row: DeltaGenerator) -> None:
@@ -48,10 +51,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         on_undo=lambda: force(""),
     )
     offer_page(lambda: decoding_page(shown, step + 1, request.checkpoint.name), "decoding.html")
-    st.caption(
-        "The decoder reads what it has written, scores every possible next token, picks one, and repeats. These are "
-        "the model's own probabilities, before temperature or top-k."
-    )
+    st.caption(TEMPLATES.text("caption"))
 
 
 def chosen_step(trace: Trace) -> int:
@@ -86,5 +86,5 @@ def _choose_hypothesis(request: TranslationRequest) -> int:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(width="stretch"):
             show_translation(replace(request, rank=rank))
-        one_of("Hypothesis", _ranks(request), "hypothesis")
+        one_of(_ranks(request), "hypothesis")
     return rank

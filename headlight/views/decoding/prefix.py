@@ -3,8 +3,11 @@
 import streamlit as st
 
 from headlight.app import results, state
+from headlight.app.finding import Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_ids
+
+TEMPLATES = Templates.beside(__file__)
 
 
 def forced_ids(request: TranslationRequest) -> tuple[int, ...]:
@@ -17,7 +20,7 @@ def forced_ids(request: TranslationRequest) -> tuple[int, ...]:
         return ()
     ids = parse_ids(text)
     if not results.translator(request.checkpoint).may_begin_with(ids):
-        st.warning("The address asks for tokens that cannot begin a translation: here is the model's own.")
+        st.warning(TEMPLATES.text("impossible"))
         return ()
     return ids
 

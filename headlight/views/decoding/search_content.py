@@ -45,13 +45,14 @@ def describe_search(
     """
     best = record.ended[0]
     if best.ids == greedy.ids:
-        return TEMPLATES("same"), "a longer sentence."
+        return TEMPLATES("same"), TEMPLATES.text("try_longer")
     sums = {"beam": best.log_probability, "greedy": greedy.log_probability}
     written = TEMPLATES("written", text=text(list(greedy.ids)), **sums, digits=_digits(*sums.values()))
     if best.log_probability > greedy.log_probability:
-        return TEMPLATES("gained").followed_by(written), "both, step by step: where do they part?"
+        return TEMPLATES("gained").followed_by(written), TEMPLATES.text("try_both")
     fate = _describe_fate(record.outcome_of(greedy.ids), len(greedy.ids), beam)
-    return TEMPLATES("lost").followed_by(fate, written), "a wider beam." if fate.name == "fell_out" else "alpha 0."
+    attempt = TEMPLATES.text("try_wider" if fate.name == "fell_out" else "try_alpha")
+    return TEMPLATES("lost").followed_by(fate, written), attempt
 
 
 def _digits(one: float, other: float) -> int:

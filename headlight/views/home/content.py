@@ -36,7 +36,8 @@ CARDS = {
 
 def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[str, str]]) -> tuple[Card, ...]:
     """Return the cards of a pair of languages; for others one for each of the first sentences of a training replay."""
-    made = (Card(source, f"In its training replay: {target}", {"try it": source}) for source, target in probes[:3])
+    label = TEMPLATES.text("try_it")
+    made = (Card(source, TEMPLATES.text("in_replay", target=target), {label: source}) for source, target in probes[:3])
     return CARDS.get(f"{source_language} to {target_language}") or tuple(made)
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import row_label
+from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_heads_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, show_figure, show_finding, show_tokens
@@ -14,6 +15,7 @@ from transformer.interpret.trace import AttentionMap, Trace, attention_map
 from .content import strongest_reading
 
 _SIDE = 430  # pixels of the map
+TEMPLATES = Templates.beside(__file__)
 
 
 def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
@@ -27,7 +29,7 @@ def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
         map_of_head = plots.head(
             trace, shown.kind, layer=shown.layer, head=shown.head, rows=shown.row_label, side=_SIDE, theme="page"
         )
-        show_figure(map_of_head, "cross_map", f"Heatmap. {map_title(shown)}", reading or "")
+        show_figure(map_of_head, "cross_map", TEMPLATES.text("alt", title=map_title(shown)), reading or "")
         if reading:
             show_finding(reading)
     return shown
@@ -35,11 +37,8 @@ def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
 
 def show_tokens_of(request: TranslationRequest, trace: Trace) -> None:
     """Show the source and output tokens with their ids."""
-    st.subheader("Tokens")
-    read = (
-        "The model reads and writes tokens: words or parts of words. The number is a token's id, its row in the "
-        "embedding matrix."
-    )
+    st.subheader(TEMPLATES.text("tokens"))
     unknown_id = results.translator(request.checkpoint).tokenizer.unknown_id
-    show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id, read)
-    show_tokens(trace.target_tokens, trace.target_ids, "Output tokens with their ids")
+    label, caption = TEMPLATES.text("source_tokens"), TEMPLATES.text("caption")
+    show_tokens(trace.source_tokens, trace.source_ids, label, unknown_id, caption)
+    show_tokens(trace.target_tokens, trace.target_ids, TEMPLATES.text("output_tokens"))

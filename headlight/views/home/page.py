@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.app import bar, results, state
 from headlight.app.choices import switch
+from headlight.app.finding import Templates
 from headlight.app.navigation import beside_title
 from headlight.app.results import CheckpointFiles, TranslationRequest, replays
 from headlight.app.selection import numbers_address, parse_numbers
@@ -20,6 +21,8 @@ from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
 from .content import Card, cards_of, hiding_facts, learning_facts, lines_facts
 from .map import show_map, show_tokens_of
 
+TEMPLATES = Templates.beside(__file__)
+
 
 def show_page(
     request: TranslationRequest,
@@ -31,7 +34,7 @@ def show_page(
     lesson_for: the lesson of the file that visitors take along. Raises UserError.
     """
     with beside_title():
-        with_map = switch("Attention map", "map")
+        with_map = switch("map")
     study = results.study(request)
     before = study.trace
     words = word_ranges(before.source_tokens)
@@ -91,7 +94,8 @@ def _show_learning_and_cards(request: TranslationRequest) -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left.container(key="home_learning"):
         replay_loop(learning_facts(replays.replay(request.checkpoint)), "replay_loop")
-        st.page_link("pages/training.py", label="The whole training", icon=":material/arrow_forward:")
+        label = TEMPLATES.text("training")
+        st.page_link("pages/training.py", label=label, icon=":material/arrow_forward:")
     with right:
         _show_cards(request)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from headlight.app.facts import encode_matrix
+from headlight.app.finding import Templates
 from headlight.components.standalone import Words, standalone
 from transformer.config import NormType
 from transformer.experiments.attention import ToyNumbers, rounding_gaps
@@ -14,10 +15,7 @@ from transformer.interpret.trace import Trace
 
 _WHOLE = ("residual", "x", "memory", "query", "key", "value", "concatenated", "output", "total", "result")
 _PROJECTED = ("query", "key", "value")
-_LOOK_FOR = (
-    "Go from step to step with the arrow keys, and choose any cell: the sum behind it is written out with the "
-    "numbers of the step before."
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,7 +80,7 @@ class Block:
 def toy_block(numbers: ToyNumbers, sentence: int, head: int) -> Block:
     """Return one head of the small example; sentence and head count from 0."""
     stages = numbers.stages()
-    tokens = tuple(f"token {number + 1}" for number in range(numbers.unmasked.shape[-1]))
+    tokens = tuple(TEMPLATES.text("token", number=number + 1) for number in range(numbers.unmasked.shape[-1]))
     return Block(
         kind="encoder",
         layer=0,
@@ -100,5 +98,5 @@ def toy_block(numbers: ToyNumbers, sentence: int, head: int) -> Block:
 
 def steps_page(facts: dict, chosen: tuple[str, ...], title: str, trace: Trace, checkpoint: str) -> str:
     """Return one HTML file with the steps of a head; chosen: see `headlight.components.show.attention_steps`."""
-    words = Words(title, trace.source_text, trace.target_text, checkpoint, _LOOK_FOR)
+    words = Words(title, trace.source_text, trace.target_text, checkpoint, TEMPLATES.text("look_for"))
     return standalone("attention_steps/steps", {"facts": facts, "chosen": list(chosen), "turn": 0}, words)

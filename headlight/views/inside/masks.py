@@ -53,9 +53,9 @@ def show(request: TranslationRequest) -> None:
     show_translation(request)
     controls = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     main = st.container()
-    fold = st.expander(TEMPLATES.texts["label_batch"], key="batch", on_change="rerun")
+    fold = st.expander(TEMPLATES.text("label_batch"), key="batch", on_change="rerun")
     with fold:
-        second = replace(request, text=line(TEMPLATES.texts["label_second"], "second"))
+        second = replace(request, text=line("second"))
         batch = _batch(request, second) if fold.open else None
         if batch:
             _show_batch(batch, second)
@@ -70,7 +70,7 @@ def _batch(request: TranslationRequest, second: TranslationRequest) -> BatchView
     try:
         return results.study(request).beside(results.study(second))
     except UserError as error:
-        st.warning(plain(str(TEMPLATES("unused_second", error=error))), icon=":material/edit:")
+        st.warning(plain(TEMPLATES.text("unused_second", error=error)), icon=":material/edit:")
         return None
 
 
@@ -96,7 +96,7 @@ def _too_long(batch: BatchView, kind: str) -> str:
     queries, keys = source if kind == "encoder" else target, target if kind == "decoder" else source
     if queries * keys <= MOST_CELLS:
         return ""
-    return str(TEMPLATES("too_long", queries=queries, keys=keys, most_cells=MOST_CELLS))
+    return TEMPLATES.text("too_long", queries=queries, keys=keys, most_cells=MOST_CELLS)
 
 
 def _leakiest(request: TranslationRequest, second: TranslationRequest, kind: str) -> Head:
@@ -128,15 +128,14 @@ def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: 
     left, middle, right = st.columns([4, 4, 3], gap="small")
     _show_maps((left, middle), head, leaking, leak[0] if leak else "")
     with right:
-        st.markdown(f"**{TEMPLATES.texts['label_next']}**")
-        alt = "Probability of each next token, with the mask and without"
+        st.markdown(TEMPLATES.text("label_next"))
         dots = plots.next_tokens(masked, disabled, sentence, theme="page")
-        show_figure(dots, "next_tokens", alt, change[0] if change else "")
+        show_figure(dots, "next_tokens", TEMPLATES.text("alt_next"), change[0] if change else "")
     findings = ((key, finding) for key, finding in (("leak_found", leak), ("change_found", change)) if finding)
     for column, (key, finding) in zip(st.columns(2, gap="medium"), findings, strict=False):
         with column.container(key=key):
             show_finding(*finding)
-    st.caption(str(TEMPLATES("caption", outlined=TEMPLATES("outlined") if kind == "decoder" else "")))
+    st.caption(TEMPLATES.text("caption", outlined=TEMPLATES("outlined") if kind == "decoder" else ""))
 
 
 def _show_maps(
@@ -147,31 +146,35 @@ def _show_maps(
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
     left, right = columns
     with left, phone_container(len(head.keys), "masked_head"):
-        st.markdown(f"**{TEMPLATES.texts['label_with']}**")
-        show_figure(plots.masked_weights(head, rows, theme="page"), "with_the_mask", f"Weights with the mask: {name}")
+        st.markdown(TEMPLATES.text("label_with"))
+        alt = TEMPLATES.text("alt_with", head=name)
+        show_figure(plots.masked_weights(head, rows, theme="page"), "with_the_mask", alt)
     with right, phone_container(len(head.keys), "leaking_head"):
-        st.markdown(f"**{TEMPLATES.texts['label_without']}**")
-        alt = f"Weights without the mask, the model run again: {name}"
+        st.markdown(TEMPLATES.text("label_without"))
+        alt = TEMPLATES.text("alt_without", head=name)
         show_figure(plots.without_causal_mask(head, leaking, rows, theme="page"), "leaking", alt, see)
 
 
 def _show_batch(batch: BatchView, second: TranslationRequest) -> None:
     """Show the batch as the model reads it, padding hatched, and the decoder's masks of its shorter sentence."""
     show_warnings(second)
-    st.caption(plain(f"{TEMPLATES.texts['label_translated']} {results.trace(second).target_text}"))
-    for name, sentences, lengths in (
+    st.caption(plain(TEMPLATES.text("translated", text=results.trace(second).target_text)))
+    for side, sentences, lengths in (
         ("source", batch.source_tokens, batch.source_lengths),
-        ("target fed", batch.decoder_input_tokens, batch.target_lengths),
+        ("target", batch.decoder_input_tokens, batch.target_lengths),
     ):
-        positions = range(len(sentences[0]))
+        positions, name = range(len(sentences[0])), TEMPLATES.text(side)
         show_table(
-            f"The batch, {name}: the tokens of both sentences, filled up with padding",
+            TEMPLATES.text("alt_batch", side=name),
             name,
             [str(position + 1) for position in positions],
-            [(f"sentence {number}", shown_tokens(tokens)) for number, tokens in enumerate(sentences, start=1)],
+            [
+                (TEMPLATES.text("sentence", number=number), shown_tokens(tokens))
+                for number, tokens in enumerate(sentences, start=1)
+            ],
             [[position >= length for position in positions] for length in lengths],
         )
-    st.caption(TEMPLATES.texts["source_mask"])
+    st.caption(TEMPLATES.text("source_mask"))
     if too_long := _too_long(batch, "decoder"):
         st.warning(too_long, icon=":material/content_cut:")
     else:
@@ -182,14 +185,14 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
     """Show the padding mask, the causal mask and both together for one sentence."""
     tokens = batch.decoder_input_tokens[sentence]
     causal, padding = batch.causal_mask, batch.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
-    reasons = {"it is padding": ~padding, "it comes later": ~causal}
+    reasons = {TEMPLATES.text("is_padding"): ~padding, TEMPLATES.text("is_later"): ~causal}
     masks = {"padding_mask": padding, "causal_mask": causal, "target_mask": batch.target_mask[sentence, 0]}
     panels = []
     for name, cells in masks.items():
         shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
         figure = plots.mask(cells, tokens, shown, theme="page")
-        panels.append(Panel(TEMPLATES.texts[f"label_{name}"], figure, TEMPLATES.texts[name], key=name))
-    show_panels(f"sentence {sentence + 1}", *panels)
-    if begins := TEMPLATES.texts.get({"<pad>": "begins_with_pad", "</s>": "begins_with_end"}.get(tokens[0], "")):
-        st.caption(begins)
+        panels.append(Panel(TEMPLATES.text(f"label_{name}"), figure, TEMPLATES.text(name), key=name))
+    show_panels(TEMPLATES.text("sentence", number=sentence + 1), *panels)
+    if begins := {"<pad>": "begins_with_pad", "</s>": "begins_with_end"}.get(tokens[0]):
+        st.caption(TEMPLATES.text(begins))
     show_finding(content.describe_masks(batch, sentence))

@@ -43,7 +43,7 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     if leakiest in (None, (head.layer, head.head)):
         return finding.followed_by(TEMPLATES("leaks_most")), ""
     other = Head(head.kind, *leakiest)
-    return finding, str(TEMPLATES("try_leakiest", other=other, largest=means.max()))
+    return finding, TEMPLATES.text("try_leakiest", other=other, largest=means.max())
 
 
 def _answer(disabled: MaskedPass, head: MaskedHead) -> float:
@@ -67,7 +67,7 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
     others = sum(masked.best_tokens[sentence][step] != disabled.best_tokens[sentence][step] for step in steps)
     reason = TEMPLATES(f"why_{disabled.disabled}")
     finding = finding.followed_by(TEMPLATES("others", others=others, steps=len(steps)), reason)
-    return finding, TEMPLATES.texts[f"try_{disabled.disabled}"]
+    return finding, TEMPLATES.text(f"try_{disabled.disabled}")
 
 
 def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> tuple[Finding, str]:
@@ -75,7 +75,7 @@ def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int)
     steps = masked.target_lengths[sentence]
     change = float(np.abs(disabled.target_probabilities - masked.target_probabilities)[sentence, :steps].max())
     finding = TEMPLATES("no_padding").followed_by(TEMPLATES("rounding", change=change))
-    return finding, TEMPLATES.texts["try_no_padding"]
+    return finding, TEMPLATES.text("try_no_padding")
 
 
 def _row_name(head: MaskedHead, row: int) -> Finding:

@@ -22,26 +22,22 @@ def show(request: TranslationRequest) -> None:
     """Show this head with and without the division, then random vectors of every size. Raises UserError."""
     block = choose_block(request)
     stages = block.stages
-    st.subheader("This head, with the division and without")
+    st.subheader(TEMPLATES.text("this_head"))
     rows = plots.without_scaling(stages, block.head, block.queries, theme="page")
     see = describe_head(stages, block.head, block.queries)
-    show_figure(rows, "largest_weights", "The largest weight of every query, with the division and without", see)
-    st.caption(TEMPLATES.texts["same_divided" if stages.is_divided else "same_undivided"])
+    show_figure(rows, "largest_weights", TEMPLATES.text("alt_weights"), see)
+    st.caption(TEMPLATES.text("same_divided" if stages.is_divided else "same_undivided"))
     show_finding(see)
-    st.subheader("Random vectors")
-    seed = whole_number("Seed", 1, 99, "random_seed", "Of the random vectors, 1 to 99")
-    spread = measure_random_products(seed)
+    st.subheader(TEMPLATES.text("random_vectors"))
+    spread = measure_random_products(whole_number("random_seed"))
     see = describe_random(spread)
     show_panels(
-        "over d_k, with the division and without",
-        Panel("Standard deviation of the scores", plots.score_deviation(spread, stages.d_k, theme="page")),
-        Panel("What softmax makes of them", plots.largest_weight(spread, stages.d_k, theme="page")),
+        TEMPLATES.text("alt_panels"),
+        Panel(TEMPLATES.text("score_panel"), plots.score_deviation(spread, stages.d_k, theme="page")),
+        Panel(TEMPLATES.text("weight_panel"), plots.largest_weight(spread, stages.d_k, theme="page")),
         see=see,
     )
-    show_finding(
-        see,
-        "the heads of other layers: where products are small already, the division hardly matters.",
-    )
+    show_finding(see, TEMPLATES.text("attempt"))
 
 
 def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Finding:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from headlight.app import results, state
 from headlight.app.choices import row_label
+from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, offer_page, show_translation
@@ -12,11 +13,13 @@ from headlight.plots.names import KIND_NAMES
 from transformer.config import Positions
 from transformer.interpret.attention_block import bundle, script
 from transformer.interpret.trace import RowLabel, name_rows
+from transformer.model.heads import Head
+from transformer.model.names import AttentionKind
 
 from .block_facts import Block, steps_page
 
 _CHOSEN = ("query", "key", "at_dimension", "at_step")
-HOW_TO_READ = "**Choose a cell** to see its sum. ← → change the step."
+TEMPLATES = Templates.beside(__file__)
 
 
 def choose_block(request: TranslationRequest) -> Block:
@@ -56,9 +59,10 @@ def show(request: TranslationRequest) -> None:
     """Show the block, every step below one another, and the program that recomputes it. Raises UserError."""
     block = choose_block(request)
     facts, chosen, checkpoint = block.facts(), read_chosen(), request.checkpoint.name
-    st.caption(HOW_TO_READ)
+    st.caption(TEMPLATES.text("how_to_read"))
     attention_steps(facts, chosen, "steps", remember)
-    title = f"{KIND_NAMES[block.kind]} of {checkpoint}, layer {block.layer + 1}, head {block.head + 1}"
+    head = Head(AttentionKind(block.kind), block.layer, block.head)
+    title = TEMPLATES.text("title", kind=KIND_NAMES[block.kind], checkpoint=checkpoint, head=head)
     name = f"attention-{block.kind}-{block.layer + 1}-{block.head + 1}"
     offer_page(lambda: steps_page(facts, chosen, title, results.trace(request), checkpoint), f"{name}.html")
     offer_program(block, title, name)
@@ -78,11 +82,9 @@ def offer_program(block: Block, title: str, name: str) -> None:
     """Offer the program and its download; `title` names the head, `name` begins the file's."""
     stages, parameters = block.stages, block.parameters
     program = script(stages, parameters, title, cross=block.kind == "cross", sentence=block.sentence, head=block.head)
-    st.subheader("The same in NumPy")
-    st.markdown(
-        f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers."
-    )
-    label = "Download program and arrays"
+    st.subheader(TEMPLATES.text("in_numpy"))
+    st.markdown(TEMPLATES.text("lines", lines=len(program.splitlines())))
+    label = TEMPLATES.text("download")
     offer_download(label, lambda: bundle(stages, parameters, program), f"{name}.zip", "application/zip")
-    with st.expander("The program"):
+    with st.expander(TEMPLATES.text("program")):
         st.code(program, language="python")

@@ -46,32 +46,32 @@ def show(_request: TranslationRequest) -> None:
     with left:
         attention_steps(block.facts(), read_chosen(), "toy_steps", remember, _flip(numbers, sentence))
     _show_masked_rows(block.stages, sentence, head)
-    offer_program(block, f"Self-attention over made-up numbers, head {head + 1}", "attention-toy")
+    offer_program(block, TEMPLATES.text("title", head=head + 1), "attention-toy")
 
 
 def _choose() -> tuple[ToyNumbers, int, int]:
     """Show the choices; return the numbers, and sentence and head, counted from 0."""
-    with st.popover("Shape and seed", icon=":material/tune:"):
+    with st.popover(TEMPLATES.text("shape"), icon=":material/tune:"):
         shape, mask = _sizes()
-        seed = slider("Seed", 1, 20, "toy_block_seed")
+        seed = slider("toy_block_seed")
     with st.container(horizontal=True, gap="medium"):
-        sentence = one_of("Sentence", numbers_to(shape.batch), "toy_row")
-        head = one_of("Head", numbers_to(shape.num_heads), "toy_head")
+        sentence = one_of(numbers_to(shape.batch), "toy_row")
+        head = one_of(numbers_to(shape.num_heads), "toy_head")
     owner, row = f"{shape} {seed}", int(sentence) - 1
     numbers = _with_edits(toy_numbers(shape, seed, mask), owner)
     numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
-    numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), row)
-    st.caption(TEMPLATES.texts["caption"])
+    numbers = _edit(numbers, owner, one_of(TABLES, "toy_table"), row)
+    st.caption(TEMPLATES.text("caption"))
     return numbers, row, int(head) - 1
 
 
 def _sizes() -> tuple[ToyShape, str]:
-    batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
-    tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
-    d_model = int(one_of("d_model", ("4", "8", "12", "16"), "toy_d_model"))
-    heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
-    mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
-    norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
+    batch = int(one_of(("1", "2", "3"), "toy_batch"))
+    tokens = int(one_of(("2", "3", "4", "5", "6"), "toy_tokens"))
+    d_model = int(one_of(("4", "8", "12", "16"), "toy_d_model"))
+    heads = int(one_of(("1", "2", "4"), "toy_num_heads"))
+    mask = one_of([mask.value for mask in ToyMask], "toy_mask")
+    norm = one_of(("post", "pre"), "toy_block_norm")
     return ToyShape(batch, tokens, d_model, heads, Norm(norm)), mask
 
 
@@ -125,13 +125,13 @@ def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbe
     if not np.array_equal(new, table(numbers, name, sentence)):
         st.session_state.setdefault(_EDITED, {})[edited_table] = new
     if any(of == owner for of, *_ in st.session_state.get(_EDITED, {})) or _flipped(numbers).any():
-        st.button("Back to the numbers of the seed", on_click=_anew, icon=":material/undo:")
+        st.button(TEMPLATES.text("back"), on_click=_anew, icon=":material/undo:")
     return edited
 
 
 def _row_names(name: str, rows: int) -> list[str]:
     if name == "X":
-        return [f"token {row + 1}" for row in range(rows)]
+        return [TEMPLATES.text("token", number=row + 1) for row in range(rows)]
     special = {"biases": ["b_Q", "b_K", "b_V", "b_O"], "γ and β": ["γ", "β"]}
     return special.get(name) or [str(row + 1) for row in range(rows)]
 
@@ -145,17 +145,14 @@ def _anew() -> None:
 def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
     masked = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
     if not len(masked):
-        show_attempt(TEMPLATES.texts["attempt"])
+        show_attempt(TEMPLATES.text("attempt"))
         return
     row = int(masked[0])
     result = fully_masked_row(stages.scores[sentence, head, row].tolist())
-    st.subheader(f"Row {row + 1} has no unmasked key")
-    ways = {
-        "−∞ before softmax": result.with_infinity,
-        "−1e9 before softmax": result.with_large_number,
-        "PyTorch's fused kernel": result.fused,
-    }
-    cells = [["not a number" if np.isnan(value) else f"{value:.4f}" for value in way] for way in ways.values()]
-    keys = [f"token {key + 1}" for key in range(len(result.fused))]
+    st.subheader(TEMPLATES.text("no_key", row=row + 1))
+    ways = {TEMPLATES.text(name): getattr(result, name) for name in ("with_infinity", "with_large_number", "fused")}
+    nan = TEMPLATES.text("not_a_number")
+    cells = [[nan if np.isnan(value) else f"{value:.4f}" for value in way] for way in ways.values()]
+    keys = _row_names("X", len(result.fused))
     st.dataframe(pd.DataFrame(cells, list(ways), keys), width="content")
     show_finding(TEMPLATES("masked_row").followed_by(TEMPLATES("three_ways")))

@@ -1,6 +1,7 @@
 """The live model in one file: its texts, the same for every sentence, and the page itself."""
 
-from headlight.app.facts import PATTERN_WORDS
+from headlight.app.facts import pattern_words
+from headlight.app.finding import Templates
 from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
@@ -19,9 +20,9 @@ RULES = {
     "thresholds": THRESHOLDS,
     "leastRows": LEAST_ROWS,
     "offsets": OFFSETS,
-    "patternWords": PATTERN_WORDS,
 }
 _BESIDE = 550_000  # bytes of a page that are neither weights nor tokens
+TEMPLATES = Templates.beside(__file__)
 
 
 def live_file(
@@ -39,7 +40,7 @@ def live_file(
     CheckpointError for a model that a browser cannot run.
     """
     header, weights = pack(checkpoint)
-    title = f"Headlight: {subject(checkpoint, name)}"
+    title = TEMPLATES.text("title", subject=subject(checkpoint, name))
     words = live_words(checkpoint, roles, text, replay) | ({"lessons": lessons} if lessons else {})
     return live_page(header, weights, words, title, *_origin(checkpoint, name))
 
@@ -52,7 +53,7 @@ def live_size(checkpoint: Checkpoint) -> int:
 def subject(checkpoint: Checkpoint, name: str) -> str:
     """Return the languages of a checkpoint, "English to German", or its name where they are unknown."""
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
-    return f"{read} to {written}" if read and written else name
+    return TEMPLATES.text("subject", read=read, written=written) if read and written else name
 
 
 def live_words(
@@ -68,7 +69,7 @@ def live_words(
         "text": text or first,
         "languages": {"reads": language_name(read), "words": FUNCTION_WORDS},
         "smoothing": settings.label_smoothing if settings else 0,
-        "rules": RULES,
+        "rules": {**RULES, "patternWords": pattern_words()},
         "options": OPTIONS,
         "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},
         "replay": replay_words(replay, sides, checkpoint.training),
@@ -86,11 +87,6 @@ def _number(parameter: Parameter) -> dict:
 
 def _origin(checkpoint: Checkpoint, name: str) -> tuple[str, list[str]]:
     """Return a line on the origin of the page and its weights, and the sources of their training data."""
-    licence = checkpoint.data.get("licence", "licence unknown")
-    line = (
-        f"Made by Headlight with the checkpoint {name}, its weights rounded to one byte each: every number is computed "
-        f"here, on this device. The program is under the MIT licence; the weights: {licence}. This page works without "
-        "a network."
-    )
+    licence = checkpoint.data.get("licence", TEMPLATES.text("no_licence"))
     attribution = checkpoint.data.get("attribution", "")
-    return line, attribution.split("; ") if attribution else []
+    return TEMPLATES.text("origin", name=name, licence=licence), attribution.split("; ") if attribution else []

@@ -1,15 +1,17 @@
 """The button that takes the model along: the checkpoint of the page as one file that needs no server."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from headlight.app import results
+from headlight.app.finding import Templates
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_download
 from headlight.language import language
 from transformer import UserError
 
-_HELP = "One HTML file that translates and shows its attention without a network, on a phone, too."
+TEMPLATES = Templates.beside(__file__)
 
 
 def offer_model(request: TranslationRequest, lesson_for: Callable[[CheckpointFiles], dict | None]) -> None:
@@ -18,8 +20,9 @@ def offer_model(request: TranslationRequest, lesson_for: Callable[[CheckpointFil
     if size is None:
         return
     files, text = request.checkpoint, request.text
-    label, name = f"Save to use offline ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
-    offer_download(label, lambda: _file(files, text, language(), _lesson_for=lesson_for), name, "text/html", _HELP)
+    label, name = TEMPLATES.text("label", megabytes=size / 1e6), f"headlight-{files.name}.html"
+    page = partial(_file, files, text, language(), _lesson_for=lesson_for)
+    offer_download(label, page, name, "text/html", TEMPLATES.text("help"))
 
 
 @results.cached(max_entries=16, show_spinner=False)

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from headlight.views.training.replay_content import ABOUT, TRY, averaging_words, focus_of, output_story, replay_facts
+from headlight.app.finding import Templates
+from headlight.views.training import replay_content
+from headlight.views.training.replay_content import averaging_words, focus_of, output_story, replay_facts
 from transformer.errors import CheckpointError
 from transformer.training import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
 
 SNAPSHOTS, LOSSES = 13, 200  # at most so many
 MOST_BYTES = 90_000  # of a replay's facts as JSON
 _KIND = "cross"
+TEMPLATES = Templates.beside(__file__)
 
 
 def find_replay(folder: Path) -> TrainingReplay | None:
@@ -58,12 +61,10 @@ def _words(whole: TrainingReplay, trajectory: ProbeTrajectory, names: tuple[str,
     replay, shown = reduced(whole, trajectory)
     heads = list(np.ndindex(*shown.cross.shape[1:3]))
     story = output_story(replay, shown)
-    reduction = (
-        f"Here are {len(replay.steps)} of its {len(whole.steps)} snapshots, one of its sentences and the "
-        "cross-attention."
-    )
+    reduction = TEMPLATES.text("reduction", shown=len(replay.steps), snapshots=len(whole.steps))
+    about, attempt = (replay_content.TEMPLATES.text(name) for name in ("about", "attempt"))
     return {
         "facts": replay_facts(replay, shown, _KIND, focus_of(replay, shown, _KIND), heads, names),
-        "finding": {"headline": story.headline, "more": story.more, "attempt": TRY},
-        "notes": [reduction, ABOUT, *filter(None, [averaging_words(training)])],
+        "finding": {"headline": story.headline, "more": story.more, "attempt": attempt},
+        "notes": [reduction, about, *filter(None, [averaging_words(training)])],
     }

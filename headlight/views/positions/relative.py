@@ -14,7 +14,6 @@ from transformer.config import ModelConfig
 from transformer.interpret.relative_positions import Moved, RelativeBias, relative_bias
 from transformer.model.names import Stack
 
-_WAYS = {Stack.ENCODER: "both ways", Stack.DECODER: "one way: later tokens are masked"}
 REACHES = ("16", "48", "all")
 PLACES = 10  # by which the sentence is moved
 FLAT = 0.05  # numbers that differ by less change the ratio of two weights by 5 % at most
@@ -25,27 +24,26 @@ TEMPLATES = Templates.beside(__file__)
 def show(request: TranslationRequest) -> None:
     """Show each head's bias over distance, and between the tokens of the reader's sentence. Raises UserError."""
     model = results.translator(request.checkpoint).model
-    st.markdown(TEMPLATES.texts["why"])
+    st.markdown(TEMPLATES.text("why"))
     with st.container():  # where a phone shows a figure before what is said of it, this stays with the words above
         _show_formula(model.config)
     biases = {stack: relative_bias(model, stack) for stack in Stack}
     with st.container(horizontal=True, gap="medium"):
         side = Stack(choose_side())
-        head = one_number("Head", model.config.num_heads, "bias_head") - 1
-        reach = one_of("Distances", REACHES, "bias_reach")
+        head = one_number(model.config.num_heads, "bias_head") - 1
+        reach = one_of(REACHES, "bias_reach")
     see = describe_head(biases[side], side, head)
     for column, (stack, bias) in zip(st.columns(2, gap="medium"), biases.items(), strict=True):
         with column:
-            st.markdown(f"**{stack.capitalize()}**, {_WAYS[stack]}")
+            st.markdown(TEMPLATES.text(f"ways_{stack}"))
             most = model.config.max_length - 1
             far = min(most, 3 * model.config.relative_distance // 2 if reach == "all" else int(reach))
-            alt = f"Curves of the bias of each head of the {stack} over distance"
-            finding = describe_head(bias, stack, head)
+            alt, finding = TEMPLATES.text("alt_curves", stack=stack), describe_head(bias, stack, head)
             show_figure(plots.bias_curves(bias, head, far, theme="page"), f"bias_{stack}", alt, finding)
             st.caption(plain(str(describe_buckets(model.config, bias))))
-    show_finding(see, "another head: which of them look to a neighbour, and do any look far away?")
-    st.markdown(TEMPLATES.texts["look_for"])
-    st.caption(TEMPLATES.texts["cross"])
+    show_finding(see, TEMPLATES.text("attempt"))
+    st.markdown(TEMPLATES.text("look_for"))
+    st.caption(TEMPLATES.text("cross"))
     _show_sentence(request, biases[side], side, head)
 
 
@@ -56,21 +54,21 @@ def _show_formula(config: ModelConfig) -> None:
 
 def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack, head: int) -> None:
     """Show the bias on the reader's sentence where it stands, and where there is room, later. Raises UserError."""
-    st.subheader("On your sentence, and moved to later positions")
+    st.subheader(TEMPLATES.text("on_sentence"))
     trace = show_translation(request)
     tokens = trace.source_tokens if side == Stack.ENCODER else trace.decoder_input_tokens
     shown = tokens[:MOST_TOKENS]
     if len(shown) < len(tokens):
-        st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; beyond them the same diagonals continue.")
+        st.caption(TEMPLATES.text("first_tokens", shown=MOST_TOKENS, tokens=len(tokens)))
     limit = float(abs(bias.numbers[head]).max()) or 1.0
     moved = results.study(request).moved(PLACES)
     see, places = (describe_moved(moved), [0, moved.places]) if moved else (TEMPLATES("no_room"), [0])
     for column, first in zip(st.columns(2, gap="medium"), places, strict=False):
         with column:
-            st.markdown(f"**Positions {first} to {first + len(shown) - 1}**")
-            alt = f"Map of the bias of head {head + 1} of the {side}, the first token at position {first}"
+            st.markdown(TEMPLATES.text("range", first=first, last=first + len(shown) - 1))
+            alt = TEMPLATES.text("alt_map", head=head + 1, stack=side, first=first)
             show_figure(plots.bias_map(bias, head, tokens, first, limit, theme="page"), f"bias_map_{first}", alt, see)
-    show_finding(see, "“Inside attention” writes this sum out for any query and key, in the step before the mask.")
+    show_finding(see, TEMPLATES.text("attempt_map"))
 
 
 def describe_head(bias: RelativeBias, stack: str, head: int) -> Finding:

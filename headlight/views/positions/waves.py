@@ -39,7 +39,7 @@ def show(request: TranslationRequest) -> None:
     elif has_formula(model):
         _show_waves(model_encoding(model))
         if model.config.positions == Positions.MULTIPLIED:
-            st.caption(plain(TEMPLATES.texts["multiplied"]))
+            st.caption(plain(TEMPLATES.text("multiplied")))
     else:
         show_finding(TEMPLATES("no_positions").followed_by(TEMPLATES("nothing_to_draw")))
 
@@ -48,27 +48,27 @@ def _show_waves(encoding: Encoding) -> None:
     last, last_pair = encoding.length - 1, encoding.d_model // 2 - 1
     columns = st.container(key="sliders_of_waves").columns(3, gap="medium")
     with columns[0]:
-        pair = slider("Pair of dimensions i", 0, last_pair, "pair", start=min(_USUAL_PAIR, last_pair))
+        pair = slider("pair", (0, last_pair), start=min(_USUAL_PAIR, last_pair))
     with columns[1]:
-        position = slider("Position p", 0, min(_SHOWN - 1, last - 1), "position", start=min(5, last - 1))
+        position = slider("position", (0, min(_SHOWN - 1, last - 1)), start=min(5, last - 1))
     with columns[2]:
-        offset = slider("Offset k", 1, min(_SHOWN, last), "offset", start=min(3, last))
+        offset = slider("offset", (1, min(_SHOWN, last)), start=min(3, last))
     offset = min(offset, last - position)
     shown = encoding.first(max(_SHOWN, position + offset + 1))
     see = describe_waves(shown, pair, offset)
     left, right = st.columns([2, 1], gap="medium")
     with left:
-        alt = f"Heatmap of the positional encoding, {describe_size(shown)}, pair {pair} framed"
+        alt = TEMPLATES.text("alt_waves", size=describe_size(shown), pair=pair)
         show_figure(plots.waves(shown, pair, position, offset, theme="page"), "waves", alt, see)
     with right:
-        alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
+        alt = TEMPLATES.text("alt_circle", pair=pair, first=position, second=position + offset)
         show_figure(plots.rotation(shown, pair, position, offset, theme="page"), "rotation", alt, see)
-    show_finding(see, "another position: both arrows rotate, the angle between them stays the same. Then pair 0.")
-    st.markdown(TEMPLATES.texts["read"])
+    show_finding(see, TEMPLATES.text("attempt"))
+    st.markdown(TEMPLATES.text("read"))
     st.latex(formula(shown))
     st.latex(rotation_formula(shown, pair, position, offset))
     if encoding.first_position:
-        st.caption(plain(str(TEMPLATES("first_position", first=encoding.first_position))))
+        st.caption(plain(TEMPLATES.text("first_position", first=encoding.first_position)))
 
 
 def _show_learned(model: Transformer) -> None:
@@ -77,20 +77,17 @@ def _show_learned(model: Transformer) -> None:
     see = describe_learned(tables)
     for column, (stack, table) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
         with column:
-            st.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
-            show_figure(
-                plots.positions(table, theme="page"),
-                f"learned_{stack}",
-                f"Learned positions of the {stack}: values",
-                see,
-            )
+            size = {"last": len(table) - 1, "width": table.shape[1]}
+            st.markdown(TEMPLATES.text("table", stack=stack.capitalize(), **size))
+            alt = TEMPLATES.text("alt_learned", stack=stack)
+            show_figure(plots.positions(table, theme="page"), f"learned_{stack}", alt, see)
     show_finding(see)
 
 
 def describe_size(shown: Encoding) -> str:
     """Name a table by its size, such as "d_model 64, positions 0 to 63, base 10,000"."""
-    base = f"{shown.base:,.0f}" if shown.base >= 1 else f"1 / {1 / shown.base:,.0f}"
-    return f"d_model {shown.d_model}, positions 0 to {shown.length - 1}, base {base}"
+    name, base = ("size", shown.base) if shown.base >= 1 else ("size_inverse", 1 / shown.base)
+    return TEMPLATES.text(name, width=shown.d_model, last=shown.length - 1, base=base)
 
 
 def formula(shown: Encoding) -> str:

@@ -9,13 +9,15 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import line
+from headlight.app.finding import Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import one_line, plain, show_figure, show_finding
 from transformer.config import Positions
 from transformer.interpret.positions import position_rows
 
-from .word_order_content import WHY, describe_order, exchanged
+from .word_order_content import describe_order, exchanged
 
+TEMPLATES = Templates.beside(__file__)
 TABLES = Positions.SINUSOIDAL, Positions.MULTIPLIED, Positions.LEARNED  # kinds with a vector for each position
 DIMENSIONS = 64  # drawn, the first ones: those of the fastest waves
 
@@ -25,15 +27,15 @@ def show(request: TranslationRequest) -> None:
     loaded = results.translator(request.checkpoint)
     if has_rows := loaded.model.config.positions in TABLES:
         with st.container():
-            st.markdown(WHY)
+            st.markdown(TEMPLATES.text("why"))
     columns = st.columns(2, gap="medium")
     # In a container, so that a phone leaves the sentence above its picture.
     with columns[0], st.container(key="first_order"):
-        st.markdown(f"The sentence  \n**{one_line(request.text)}**")
+        st.markdown(TEMPLATES.text("sentence", text=one_line(request.text)))
     with columns[1]:
-        text = line("The same words in another order", "reordered", start=exchanged(request.text))
+        text = line("reordered", exchanged(request.text))
     requests = (request, replace(request, text=text))
-    language = loaded.checkpoint.data.get("target_language", "Translation")
+    language = loaded.checkpoint.data.get("target_language", TEMPLATES.text("translation"))
     for column, each in zip(columns, requests, strict=True):
         with column, st.container(border=True):
             _show_translations(each, language)
@@ -45,17 +47,17 @@ def show(request: TranslationRequest) -> None:
                 _show_rows(position_rows(loaded.model)[: len(each.tokens), :DIMENSIONS], each.tokens, name)
     without = tuple(study.without_positions().trace.target_text for study in studies)
     written = tuple(study.trace.target_text for study in studies)
-    show_finding(describe_order(one, two, written, without), "swap other words.")
+    show_finding(describe_order(one, two, written, without), TEMPLATES.text("attempt"))
 
 
 def _show_rows(table: np.ndarray, tokens: Sequence[str], name: str) -> None:
     """Show the vectors that the encoder adds to the tokens of a sentence, row by row."""
-    alt = f"The start of the vector of its position that is added to each token, {table.shape[1]} dimensions"
+    alt = TEMPLATES.text("alt", dimensions=table.shape[1])
     show_figure(plots.positions(table, tokens, theme="page"), f"rows_of_{name}", alt)
 
 
 def _show_translations(request: TranslationRequest, language: str) -> None:
     """Show the translation with positions and without. Raises UserError."""
     study = results.study(request)
-    with_them, without = (each.trace.target_text for each in (study, study.without_positions()))
-    st.markdown(f"{plain(language)}: **{one_line(with_them)}**  \nWithout positions: **{one_line(without)}**")
+    with_them, without = (one_line(each.trace.target_text) for each in (study, study.without_positions()))
+    st.markdown(TEMPLATES.text("translations", language=plain(language), with_them=with_them, without=without))

@@ -9,7 +9,6 @@ from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tokens
 
 TEMPLATES = Templates.beside(__file__)
-WHY = TEMPLATES.texts["why"]
 _ARTICLE = re.compile("the|an?|this|my|your|his|her|its|our|their|every|der|die|das|ein", re.IGNORECASE)
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from headlight.app import results, state
+from headlight.app.finding import Templates
 from headlight.app.head_choice import head_in_address
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
@@ -17,13 +18,15 @@ from transformer.interpret.trace import Trace
 
 from .atlas_content import finder_payload
 
+TEMPLATES = Templates.beside(__file__)
+
 
 def show(request: TranslationRequest) -> None:
     """Show the finder with the head of the address chosen. Raises UserError."""
     trace, atlas = results.trace(request), atlas_of(request)
     _show_finder(request, trace, finder_payload(summaries_of(request, trace, atlas)))
     if atlas:
-        offer_table("Every head as CSV", atlas.to_frame, "atlas.csv")
+        offer_table(TEMPLATES.text("csv"), atlas.to_frame, "atlas.csv")
 
 
 @fragment  # a choice need not bring the whole page again
@@ -35,11 +38,11 @@ def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> No
     others = [name for name in measures if name not in axes.values()] + measures  # where one is not measured
     chosen = {axis: name if name in measures else others.pop(0) for axis, name in axes.items()}
     chosen["head"] = head.address
-    st.caption("Each dot is one head. Choose one: what does it do?")
+    st.caption(TEMPLATES.text("caption"))
     head_finder({**payload, "chosen": chosen}, "head_finder", _take_choice)
     query = {"attention": "one head", "head": head.address}
-    label = "This head: examples and numbers"
-    st.page_link("pages/attention.py", label=label, icon=":material/arrow_forward:", query_params=query)
+    icon = ":material/arrow_forward:"
+    st.page_link("pages/attention.py", label=TEMPLATES.text("this_head"), icon=icon, query_params=query)
 
 
 def _take_choice(chosen: dict[str, str]) -> None:

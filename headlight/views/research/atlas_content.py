@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headlight.app.facts import PATTERN_WORDS
+from headlight.app.facts import pattern_place
 from headlight.app.finding import Finding, Templates
 from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
 from headlight.plots.numbers import percent, signed
@@ -17,25 +17,10 @@ from transformer.model.names import AttentionKind
 PLAIN = 0.5  # share of rows from which a head looks most at one place
 _ENOUGH = 0.05  # of the rows that a pattern could be in, of those of the pattern with most: fewer say nothing
 TEMPLATES = Templates.beside(__file__)
-# Of each measure: its name on an axis, and what it is; the first two are those that the finder begins with.
-MEASURES = {
-    "distance": (
-        "distance, tokens",
-        "mean distance from the query to what it reads, positive to the right; of cross-attention from the diagonal",
-    ),
-    "confidence": ("confidence", "mean over rows of the greatest weight on another key than the end of sentence"),
-    "entropy": ("entropy, nats", "mean entropy of a row: 0 where one key has all weight"),
-    "maximum": ("greatest weight", "mean over rows of the greatest weight"),
-    "absolute_distance": ("distance either way, tokens", "mean distance without its sign"),
-    "end": ("weight on the end", "mean weight on the end of sentence"),
-    "beginning": ("weight on the beginning", "mean weight on the beginning of sentence"),
-    "punctuation": ("weight on punctuation", "mean weight on punctuation marks"),
-}
+# Measures; the finder begins with the first two.
+MEASURES = ("distance", "confidence", "entropy", "maximum", "absolute_distance", "end", "beginning", "punctuation")
 ALIGNMENT_ERROR = "alignment_error"
 _LABEL = "label "  # before a pattern, as a measure: in what share of the sentences a head has the label
-SPECIAL = ("weight without content", "mean weight on beginning, end, language tags and punctuation together")
-IMPORTANCE = ("lost without it, nats", "log P that a token of the translation loses without the head")
-ERROR_RATE = ("alignment error", "alignment error rate against gold links, the lower of both readings; cross-attention")
 
 
 @dataclass(frozen=True)
@@ -146,7 +131,7 @@ def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
 def _headline(pattern: Pattern | None, share: float) -> Finding:
     if pattern is None:
         return TEMPLATES("no_pattern")
-    looks_at = {"looks_at": PATTERN_WORDS[pattern][0], "share": share}
+    looks_at = {"looks_at": pattern_place(pattern), "share": share}
     if share < PLAIN:
         return TEMPLATES("no_one_place", **looks_at)
     return TEMPLATES("most_rows", rows=sentence_case(percent(share)), **looks_at)
@@ -164,7 +149,7 @@ def finder_payload(summaries: Sequence[HeadSummary]) -> dict:
     return {
         "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
         "kinds": [{"kind": kind, "name": name} for kind, name in KIND_NAMES.items()],
-        "patterns": [{"name": str(pattern), "words": PATTERN_WORDS[pattern][0]} for pattern in patterns],
+        "patterns": [{"name": str(pattern), "words": pattern_place(pattern)} for pattern in patterns],
         "heads": [
             {
                 "kind": str(each.heads.kind),
@@ -182,12 +167,13 @@ def finder_payload(summaries: Sequence[HeadSummary]) -> dict:
 
 
 def _measures_of(summaries: Sequence[HeadSummary]) -> dict[str, tuple[str, str]]:
-    labelled = {
-        _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
-        for pattern in Pattern
+    every = {name: ("measure_" + name, "") for name in (*MEASURES, "special", "importance", ALIGNMENT_ERROR)}
+    every |= {_LABEL + pattern: ("label", pattern) for pattern in Pattern}
+    return {
+        name: (TEMPLATES.text(template, pattern=pattern), TEMPLATES.text(f"{template}_says", pattern=pattern))
+        for name, (template, pattern) in every.items()
+        if any(name in each.values for each in summaries)
     }
-    every = {**MEASURES, "special": SPECIAL, "importance": IMPORTANCE, ALIGNMENT_ERROR: ERROR_RATE, **labelled}
-    return {name: every[name] for name in every if any(name in each.values for each in summaries)}
 
 
 def _sent(value: tuple[float, float | None] | None) -> list[float | None] | None:

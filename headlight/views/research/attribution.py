@@ -15,7 +15,6 @@ from headlight.app.widgets import plain, show_result, show_table, show_translati
 from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, ROLLOUT
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import LEAST_SHOWN, signed
-from headlight.plots.tokens import quoted
 from transformer.interpret.attribution import (
     Attribution,
     norm_weighted,
@@ -44,26 +43,16 @@ def show(request: TranslationRequest) -> None:
         GRADIENT: study.gradient(step).source,
         LEFT_OUT: left_out.source,
     }
-    target, tokens = quoted(trace.target_tokens[step]), trace.source_tokens
+    target, tokens = trace.target_tokens[step], trace.source_tokens
     prefix = describe_prefix(left_out, trace.decoder_input_tokens[: step + 1])
     finding = describe_largest(values, tokens).followed_by(prefix)
-    alt = f"Five panels of bars over the source tokens, for the target token {target}"
-    attempt = "the full stop: does it get weight, and does leaving it out change anything?"
+    alt, attempt = TEMPLATES.text("alt", target=target), TEMPLATES.text("attempt")
     show_result(plots.attribution(values, tokens, theme="page"), "beyond", alt, finding, attempt)
-    st.caption(
-        plain(
-            f"Five answers to “Which source words does {target} depend on?”; each answers a different question. Raw "
-            "weight: mean of all cross-attention heads. Norm-weighted: weight times length of the value (Kobayashi et "
-            "al. 2020). Rollout: mean weights of all layers multiplied, half of each row stays (Abnar and Zuidema "
-            "2020). Gradient × input: change of log P when the embedding is scaled a little (Denil et al. 2014). "
-            f"Leave-one-out: fall of log P ({signed(left_out.log_probability, 3)}) when no other token may read this "
-            "one (compare Li et al. 2016). Teal bars speak for the target token, brown ones against it."
-        )
-    )
+    st.caption(plain(TEMPLATES.text("caption", target=target, log_probability=left_out.log_probability)))
     correlated = correlations(values)
     with st.container(key="ranks"):
-        st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size without sign")
-        show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
+        st.markdown(TEMPLATES.text("rank_correlation"))
+        show_table(TEMPLATES.text("ranks_alt"), "", MEASURES[:-1], correlation_rows(correlated))
         st.caption(plain(str(describe_agreement(correlated))))
 
 
@@ -90,7 +79,7 @@ def occlude_step(request: TranslationRequest, step: int, against: int | None = N
 
     It takes seconds, so it is computed part by part, each kept once it is there, with a bar where that takes long.
     """
-    study, words = results.study(request), "Leaving out one token after the other …"
+    study, words = results.study(request), TEMPLATES.text("leaving_out")
     part_by_part(study.parts_to_occlude(step), lambda part: study.occlusion(step, part, against), words)
     return study.left_out(step, against)
 

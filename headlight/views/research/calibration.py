@@ -1,5 +1,7 @@
 """Calibration: confidence and correctness over the checkpoint's sentence pairs."""
 
+from functools import partial
+
 import streamlit as st
 
 import headlight.plots as plots
@@ -24,13 +26,13 @@ def show(request: TranslationRequest) -> None:
     if settings is not None:
         smoothing = Smoothing(settings.label_smoothing, translator.model.config.output_size)
     measured = _measure(request.checkpoint)
-    st.markdown(TEMPLATES.texts["intro"])
+    st.markdown(TEMPLATES.text("intro"))
     see = describe_confidence(measured, smoothing)
     best = smoothing.right if smoothing and smoothing.epsilon else None
     show_panels(
-        f"{request.checkpoint.name} on its sentence pairs",
-        Panel("Confidence", plots.confidence_histogram(measured, best, theme="page")),
-        Panel("Calibration: how sure, and how right", plots.calibration(measured, theme="page")),
+        TEMPLATES.text("alt", checkpoint=request.checkpoint.name),
+        Panel(TEMPLATES.text("confidence"), plots.confidence_histogram(measured, best, theme="page")),
+        Panel(TEMPLATES.text("calibration"), plots.calibration(measured, theme="page")),
         see=see,
     )
     show_finding(see)
@@ -39,8 +41,8 @@ def show(request: TranslationRequest) -> None:
 def _measure(checkpoint: CheckpointFiles) -> Confidence:
     """Measure part by part, each cached once it is there, so that leaving the page stops it."""
     count = min(_PARTS, len(results.samples(checkpoint)))
-    words = "Reading the sentence pairs …"
-    return concatenate(part_by_part(range(count), lambda part: _confidence(checkpoint, part, count), words))
+    compute = partial(_confidence, checkpoint, parts=count)
+    return concatenate(part_by_part(range(count), compute, TEMPLATES.text("reading")))
 
 
 @results.cached(max_entries=64, show_spinner=False)

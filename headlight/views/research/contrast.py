@@ -11,7 +11,7 @@ from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.limits import left_out_words
-from headlight.plots.numbers import format_probability, signed
+from headlight.plots.numbers import format_probability
 from headlight.plots.tokens import quoted, shown_token
 from headlight.views.research.attribution import most_doubtful_step, occlude_step
 from transformer.interpret.attribution import rank_correlation
@@ -30,7 +30,7 @@ def show(request: TranslationRequest) -> None:
             token: f"{shown_token(token)}   {format_probability(probability)}"
             for token, (_, probability) in others.items()
         }
-        other = from_list("Rather than", shown, "against", width=260)
+        other = from_list(shown, "against", width=260)
     against, probability = others[other]
     if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
         st.warning(too_many, icon=":material/content_cut:")
@@ -42,18 +42,17 @@ def show(request: TranslationRequest) -> None:
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
     logits = results.study(request).stream().logits[step]
     chances, ids = (trace.target_probabilities[step], probability), (trace.target_ids[step], against)
+    tokens = [plain(quoted(name)) for name in names]
     candidates = [
-        f"**{plain(quoted(name))}** ({plain(format_probability(float(chance)))}, logit {signed(float(logit), 2)})"
-        for name, chance, logit in zip(names, chances, logits[list(ids)], strict=True)
+        TEMPLATES("candidate", token=token, chance=plain(format_probability(float(chance))), logit=float(logit))
+        for token, chance, logit in zip(tokens, chances, logits[list(ids)], strict=True)
     ]
-    st.markdown(
-        f"Why {candidates[0]} and not {candidates[1]}? Teal bars speak for **{plain(quoted(names[0]))}**, hatched "
-        f"brown ones for **{plain(quoted(names[1]))}**."
-    )
-    alt = f"For each source and prefix token its support for {quoted(names[0])} against {quoted(names[1])}"
+    words = {"one": candidates[0], "other": candidates[1], "teal": tokens[0], "brown": tokens[1]}
+    st.markdown(TEMPLATES.text("question", **words))
+    alt = TEMPLATES.text("alt", token=names[0], against=names[1])
     finding = describe_contrast(contrast)
-    show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, TEMPLATES.texts["attempt"])
-    st.caption(TEMPLATES.texts["caption"])
+    show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, TEMPLATES.text("attempt"))
+    st.caption(TEMPLATES.text("caption"))
 
 
 def describe_contrast(contrast: Contrast) -> Finding:

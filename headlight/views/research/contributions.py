@@ -1,5 +1,7 @@
 """Contributions to an output token: shares of source and prefix by ALTI+, and the parts of its logit."""
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -18,9 +20,8 @@ from headlight.app.widgets import (
     show_shares,
     show_translation,
 )
-from headlight.plots.names import norm_name, sentence_case, with_norms
+from headlight.plots.names import norm_name, sentence_case
 from headlight.plots.numbers import LEAST_SHOWN
-from headlight.plots.tokens import quoted
 from transformer.config import ModelConfig, NormType
 from transformer.interpret.rollout import SourceShares, alti
 from transformer.interpret.trace import Trace
@@ -37,35 +38,23 @@ def show(request: TranslationRequest) -> None:
     alti = contributions.source_share()[-1]
     shares = SourceShares(trace.target_tokens, alti, _usual(request), trace.num_forced)
     step = choose_output_token(trace, shares.least_word)
-    alt = "For each output token the shares of source and prefix, by ALTI+"
-    finding = describe_shares(shares)
-    show_result(
-        plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, finding, TEMPLATES.texts["attempt"]
-    )
+    alt, attempt, finding = TEMPLATES.text("alt_shares"), TEMPLATES.text("attempt"), describe_shares(shares)
+    show_result(plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, finding, attempt)
     _show_token(trace, step, contributions.across[-1][step])
     _show_parts(request, trace, step)
-    st.caption(
-        "ALTI+ (Ferrando et al. 2022): how near the vector of each token comes to the output of an "
-        f"attention block, through residual connection and {norm_name(config)}; feed-forwards are left out. A "
-        "low source share is a known sign of "
-        f"hallucination (Voita et al. 2021), but no proof. {plain(_direct_attribution(config))}"
-    )
+    st.caption(TEMPLATES.text("caption", norm=norm_name(config), direct=plain(_direct_attribution(config))))
 
 
 def _usual(request: TranslationRequest) -> float | None:
     """Return the source's mean share over sentence pairs of the checkpoint, None where it has none."""
     if not results.has_samples(request.checkpoint):
         return None
-    done = part_by_part(
-        range(USUAL_PARTS),
-        lambda part: source_shares(request.checkpoint, part),
-        "Measuring what is usual …",
-    )
-    tokens: np.ndarray = np.concatenate(done)
+    compute = partial(source_shares, request.checkpoint)
+    tokens: np.ndarray = np.concatenate(part_by_part(range(USUAL_PARTS), compute, TEMPLATES.text("measuring")))
     return float(tokens.mean()) if len(tokens) else None
 
 
-@results.cached(max_entries=16, show_spinner="Measuring what is usual …")
+@results.cached(max_entries=16, show_spinner=TEMPLATES.text("measuring"))
 def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
     """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
     first sentence pairs, the references fed: [tokens].
@@ -77,16 +66,15 @@ def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
 
 def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
     """Show the contributions to one output token, [source + target], as two rows of tokens."""
-    name, count = quoted(trace.target_tokens[step]), len(trace.source_tokens)
+    token, count = trace.target_tokens[step], len(trace.source_tokens)
     sides = (
         ("source", trace.source_tokens, row[:count].tolist()),
         ("prefix", trace.decoder_input_tokens[: step + 1], row[count : count + step + 1].tolist()),
     )
     for column, (side, tokens, shares) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
-            origin = "source" if side == "source" else "words before it"
-            st.markdown(plain(f"How much {name} owes to the {origin}"))
-            show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", side)
+            st.markdown(plain(TEMPLATES.text(f"owes_{side}", token=token)))
+            show_shares(tokens, shares, float(row.max()), TEMPLATES.text(f"alt_{side}", token=token), side)
 
 
 def describe_shares(shares: SourceShares) -> Finding:
@@ -105,39 +93,25 @@ def _show_parts(request: TranslationRequest, trace: Trace, step: int) -> None:
     """Show the logit of a step's token as the sum of the direct additions of all parts of the decoder."""
     parts, token = results.study(request).logit_parts(step), trace.target_tokens[step]
     finding = describe_parts(parts, token)
-    st.markdown(plain(f"Parts of the decoder that write {quoted(token)}: additions to its logit"))
+    st.markdown(plain(TEMPLATES.text("parts", token=token)))
     left, right = st.columns([2, 5], gap="small")
     with left:
-        alt = f"Additions of each kind of part to the logit of {quoted(token)}"
+        alt = TEMPLATES.text("alt_kinds", token=token)
         show_figure(plots.logit_kinds(parts, theme="page"), "logit_kinds", alt, str(finding))
     with right, phone_container(2 * parts.cross.shape[1], "logit_map"):
-        alt = f"Additions of each head and each feed-forward of the decoder to the logit of {quoted(token)}"
+        alt = TEMPLATES.text("alt_parts", token=token)
         show_figure(plots.logit_parts(parts, theme="page"), "logit_layers", alt, str(finding))
     show_finding(finding)
 
 
 def _direct_attribution(config: ModelConfig) -> str:
     """Explain the parts of a logit, and the value at which the norms of a model are held."""
-    is_rms = config.norm_type == NormType.RMS
-    held = "root mean square" if is_rms else "standard deviation"
-    biases = "The biases are those of LayerNorms, attention outputs and the output layer; others count with their part."
-    if is_rms and not config.bias:
-        biases = "This model has no biases."
-    return (
-        "Direct logit attribution (Elhage et al. 2021): the logit is a dot product with the decoder's last vector, a "
-        f"sum, so it is a sum too. {with_norms('Each LayerNorm', config)} is held at the {held} that it has here. "
-        f"{with_norms(biases, config)}"
-    )
+    is_rms, norm = config.norm_type == NormType.RMS, norm_name(config)
+    biases = TEMPLATES("no_biases") if is_rms and not config.bias else TEMPLATES("all_biases", norm=norm)
+    return TEMPLATES.text("direct", norm=norm, held=TEMPLATES(f"held_{config.norm_type}"), biases=biases)
 
 
-_SUBJECTS = {  # each kind of part, and the ending of its verb
-    "embedding": ("the embedding", "s"),
-    "position": ("the position", "s"),
-    "self-attention": ("reading its own words", "s"),
-    "cross-attention": ("reading the source", "s"),
-    "feed-forward": ("the feed-forwards", ""),
-    "biases": ("the biases", ""),
-}
+_PLURAL = ("feed-forward", "biases")  # kinds of parts
 
 
 def describe_parts(parts: LogitAttribution, token: str) -> Finding:
@@ -145,11 +119,11 @@ def describe_parts(parts: LogitAttribution, token: str) -> Finding:
     kinds, (head, by_head) = parts.by_kind(), parts.largest_head()
     layer = int(parts.feed_forward.argmax())
     (against, lowest), (kind, highest) = (choose(kinds.items(), key=lambda each: each[1]) for choose in (min, max))
-    (taker, taken), (subject, ending) = _SUBJECTS[against], _SUBJECTS[kind]
-    name = "contributes" if highest > 0 else "takes_least"
-    takes_most = TEMPLATES("takes_most", taker=sentence_case(taker), ending=taken, taken=abs(lowest))
+    one, several = ("contributes", "contribute") if highest > 0 else ("takes_least", "take_least")
+    taken, name = "take_most" if against in _PLURAL else "takes_most", several if kind in _PLURAL else one
+    takes_most = TEMPLATES(taken, taker=TEMPLATES.text(f"subject_{against}"), taken=abs(lowest))
     highest_parts = {"head": head, "by_head": by_head, "layer": layer + 1, "by_layer": float(parts.feed_forward[layer])}
-    return TEMPLATES(name, subject=sentence_case(subject), ending=ending).followed_by(
+    return TEMPLATES(name, subject=TEMPLATES.text(f"subject_{kind}")).followed_by(
         TEMPLATES("kind", kind=sentence_case(kind), highest=highest),
         takes_most if lowest <= -LEAST_SHOWN else None,
         TEMPLATES("sum", total=parts.total, token=token, logit=parts.logit),

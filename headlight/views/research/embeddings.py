@@ -27,13 +27,11 @@ def show(request: TranslationRequest) -> None:
     piece_text = translator.tokenizer.source_piece_text if is_source else translator.tokenizer.piece_text
     neighbours = nearest(matrix, token_id)
     finding = describe_neighbours(tokens[token], [piece_text(id) for id, _ in neighbours])
-    alt = f"The tokens whose embeddings point most the way of {tokens[token]}, with cosines"
+    alt = TEMPLATES.text("alt", token=tokens[token])
     show_result(plots.nearest_tokens(neighbours, piece_text, theme="page"), "neighbours", alt, finding)
-    st.caption(
-        plain(f"{quoted(tokens[token])} is row {token_id:,} of {len(matrix):,} in the embedding matrix")
-        + f"{_sharing(translator.model.config, is_source=is_source)} Nothing but the training pairs taught the model "
-        "which tokens are alike."
-    )
+    row = {"token": plain(quoted(tokens[token])), "row": token_id, "rows": len(matrix)}
+    sharing = TEMPLATES(_sharing(translator.model.config, is_source=is_source))
+    st.caption(TEMPLATES.text("caption", **row, sharing=sharing))
 
 
 def describe_neighbours(token: str, neighbours: list[str]) -> Finding:
@@ -42,8 +40,9 @@ def describe_neighbours(token: str, neighbours: list[str]) -> Finding:
 
 
 def _sharing(config: ModelConfig, *, is_source: bool) -> str:
+    """Return the name of the text on the sharing of the matrix."""
     if config.target_vocab_size:
-        return "; each language has its own." if is_source else ", which the output shares."
+        return "each_own" if is_source else "output_shares"
     if config.separate_output:
-        return ", which both languages share; the output has its own."
-    return ", which both languages and the output share." if config.share_embeddings else "."
+        return "output_own"
+    return "all_share" if config.share_embeddings else "end"

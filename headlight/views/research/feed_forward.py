@@ -12,15 +12,7 @@ from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.architecture import ACTIVATION_NAMES
-from transformer.config import Activation, FeedForwardType
-
-# Effect of each activation on a hidden unit.
-ACTIVATIONS = {
-    Activation.RELU: "keeps the positive ones",
-    Activation.GELU: "multiplies each by the share of a standard normal distribution below it",
-    Activation.GELU_NEW: "multiplies each by about the share of a standard normal distribution below it",
-    Activation.SILU: "multiplies each by its sigmoid",
-}
+from transformer.config import FeedForwardType
 
 TEMPLATES = Templates.beside(__file__)
 
@@ -31,25 +23,19 @@ def show(request: TranslationRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack, token, tokens = choose_token(trace)
         layers = config.num_encoder_layers if stack == "encoder" else config.num_decoder_layers
-        layer = one_number("Layer", layers, "unit_layer") - 1
-    name, does = (words[config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
+        layer = one_number(layers, "unit_layer") - 1
+    name, does = ACTIVATION_NAMES[config.activation], TEMPLATES(config.activation)
     if config.feed_forward == FeedForwardType.GATED:
         gates, values = results.study(request).gates(stack, layer)
         figure = plots.hidden_units((gates * values)[token], parts=(gates[token], values[token]), theme="page")
         finding = describe_gates((gates, values), token, tokens, name)
-        words = (
-            f"Two maps go from {config.d_model} numbers to {config.d_ff:,} units. {name} {does} of the first map: the "
-            "gates. Each gate is multiplied with its number of the second map, and a third map goes back."
-        )
     else:
         units = results.study(request).hidden_units(stack, layer)
         figure = plots.hidden_units(units[token], name, theme="page")
         finding = describe_units(units, token, tokens, name)
-        words = (
-            f"Each token alone goes from {config.d_model} numbers to {config.d_ff:,} units; {name} {does}; then back."
-        )
-    show_result(figure, "units", f"The strongest hidden units for {tokens[token]}", finding)
-    st.caption(plain(words))
+    show_result(figure, "units", TEMPLATES.text("alt", token=tokens[token]), finding)
+    sizes = {"width": config.d_model, "units": config.d_ff}
+    st.caption(plain(TEMPLATES.text(f"caption_{config.feed_forward}", activation=name, does=does, **sizes)))
 
 
 def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activation: str = "ReLU") -> Finding:

@@ -15,7 +15,6 @@ from headlight.plots.names import norm_name
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import shown_token, shown_tokens
 from transformer import Sampling
-from transformer.config import ModelConfig
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.activations import Predictions
 from transformer.interpret.residual import MORE_TOKENS, kept_positions
@@ -30,23 +29,20 @@ def show(request: TranslationRequest) -> None:
     translator, trace = results.translator(request.checkpoint), show_translation(request)
     config, name = translator.model.config, translator.tokenizer.piece_text
     lens = results.study(request).lens()
-    st.markdown(TEMPLATES.texts["intro"])
-    label, shades = "The logit lens: layers by steps", lens.probabilities.tolist()
-    show_table(label, "comes in the end", shown_tokens(trace.target_tokens), lens_rows(lens, name), shades=shades)
+    st.markdown(TEMPLATES.text("intro"))
+    label, corner, shades = TEMPLATES.text("alt"), TEMPLATES.text("corner"), lens.probabilities.tolist()
+    show_table(label, corner, shown_tokens(trace.target_tokens), lens_rows(lens, name), shades=shades)
     show_finding(describe_lens(lens, trace))
-    st.caption(f"The logit lens reads each layer as if it were the last{_norm_words(config, 'stack')}.")
-    st.markdown("**What if the encoder stopped early?** The decoder reads an earlier encoder layer and translates.")
+    norms = [
+        TEMPLATES("norm", part=TEMPLATES(part), norm=norm_name(config)) if config.norm == "pre" else ""
+        for part in ("stack", "encoder")
+    ]
+    st.caption(TEMPLATES.text("caption", norm=norms[0]))
+    st.markdown(TEMPLATES.text("intro_early"))
     st.html(early_layers_html(translations, name))
     show_finding(describe_early(translations))
-    greedy = " It decodes greedily, where the translation above was sampled." * isinstance(request.strategy, Sampling)
-    st.caption(
-        f"DecoderLens (Langedijk et al. 2024){_norm_words(config, 'encoder')}. Blue: tokens of the final translation, "
-        f"in its order.{greedy}"
-    )
-
-
-def _norm_words(config: ModelConfig, of: str) -> str:
-    return f", through the {of}'s last {norm_name(config)}" if config.norm == "pre" else ""
+    greedy = TEMPLATES("greedy") if isinstance(request.strategy, Sampling) else ""
+    st.caption(TEMPLATES.text("caption_early", norm=norms[1], greedy=greedy))
 
 
 def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
@@ -95,7 +91,7 @@ def _settled(ranks: np.ndarray) -> int:
 
 def encoder_names(count: int) -> list[str]:
     """Name the inputs of the decoder: the embeddings, then each layer's output."""
-    return ["embeddings", *(f"layer {layer}" for layer in range(1, count))]
+    return [TEMPLATES.text("from"), *(TEMPLATES.text("layer", layer=layer) for layer in range(1, count))]
 
 
 def early_layers_html(translations: Sequence[Hypothesis], name: Callable[[int], str]) -> str:
@@ -108,11 +104,10 @@ def early_layers_html(translations: Sequence[Hypothesis], name: Callable[[int], 
         f'<td class="tokens">{_tokens(one, translations[-1], name)}</td></tr>'
         for layer, one in zip(encoder_names(len(translations)), translations, strict=True)
     )
-    label = "The translation that the decoder gives from each encoder layer, with its log-probability"
+    head = "".join(f'<th scope="col">{TEMPLATES(name)}</th>' for name in ("reads", "log_p", "writes"))
     return (
-        f'<div class="places early" tabindex="0" role="region" aria-label="{label}"><table><thead><tr>'
-        '<th scope="col">the decoder reads</th><th scope="col">log P</th><th scope="col">and writes</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f'<div class="places early" tabindex="0" role="region" aria-label="{TEMPLATES("alt_early")}"><table><thead><tr>'
+        f"{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -124,7 +119,8 @@ def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> st
         for at, text in enumerate(shown_tokens(tokens))
     ]
     more = len(one.ids) - len(shown)
-    return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")
+    rest = TEMPLATES.text("more", more=more) if more > 0 else "" if one.finished else TEMPLATES.text("goes_on")
+    return " ".join(shown) + rest
 
 
 def describe_early(translations: Sequence[Hypothesis]) -> Finding:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import streamlit as st
 
 from headlight.app import state
+from headlight.app.finding import Templates
 from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.statics import style
@@ -42,6 +43,7 @@ VIEWS = {
 }
 RENAMED = {"rollout": "attribution"}
 _FOLDER = Path(__file__).parent
+TEMPLATES = Templates.beside(__file__)
 TILES = tomllib.loads((_FOLDER / "tiles.toml").read_text(encoding="utf-8"))  # style, and by view: question, picture
 _KEY, _LONGEST = "research", 40  # the latter in letters, of a name that is no view
 
@@ -55,8 +57,8 @@ def show_page(request: TranslationRequest) -> None:
         VIEWS[name](request)
         return
     if name:
-        st.info(plain(f"There is no view “{name[:_LONGEST]}” here. These are the views:"), icon=":material/info:")
-    st.markdown("What researchers ask about such a model: a question on each tile, answered in its own numbers.")
+        st.info(plain(TEMPLATES.text("no_view", name=name[:_LONGEST])), icon=":material/info:")
+    st.markdown(TEMPLATES.text("intro"))
     st.html(style(_FOLDER / "tiles.css"))
     with st.container(key="tiles"):
         for each in VIEWS:
@@ -81,7 +83,8 @@ def _show_ways(names: list[str], name: str) -> None:
     """Show a way back to the tiles beside the title, the name of the view, and its neighbours."""
     at = names.index(name)
     with beside_title(), st.container(horizontal=True, gap="small", vertical_alignment="center", key="research_ways"):
-        st.button("All views", key="all_views", on_click=_opener(""), icon=":material/apps:", type="tertiary")
+        label = TEMPLATES.text("all_views")
+        st.button(label, key="all_views", on_click=_opener(""), icon=":material/apps:", type="tertiary")
         st.markdown(f"**{name.capitalize()}**", width="content")
         for step, icon in ((-1, "arrow_back"), (1, "arrow_forward")):
             other = names[(at + step) % len(names)]

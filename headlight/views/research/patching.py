@@ -23,7 +23,7 @@ from headlight.app.widgets import (
 )
 from headlight.plots.names import kind_head_name, kind_words
 from headlight.plots.numbers import format_probability
-from headlight.plots.tokens import quoted, quoted_at, shown_token, shown_tokens
+from headlight.plots.tokens import quoted_at, shown_token, shown_tokens
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
 from transformer.interpret.trace import Trace
@@ -51,7 +51,6 @@ _SMALL = 1.0  # logit difference between the runs
 OWN = "your own"
 MOST_TRIED = 16  # second sentences
 CANDIDATES = 4  # of each run, beside a map
-_PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
 
 
 def show(request: TranslationRequest) -> None:
@@ -60,8 +59,8 @@ def show(request: TranslationRequest) -> None:
     request = replace(request, strategy=Greedy(), prefix=(), rank=1)
     pairs = {pair.name: pair for pair in minimal_pairs(request.checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = one_of("Two sentences that differ in", (*pairs, OWN), "minimal_pair", _PAIRS) if pairs else OWN
-        patched = from_list("Patched, from the clean run", list(PATCHED), "patched")
+        name = one_of((*pairs, OWN), "minimal_pair") if pairs else OWN
+        patched = from_list(list(PATCHED), "patched")
     if name == OWN:
         sentences = _own_sentences(request, has_pairs=bool(pairs))
     else:
@@ -69,14 +68,14 @@ def show(request: TranslationRequest) -> None:
         clean, corrupted = pairs[name].sentences
         sentences = replace(request, text=clean), replace(request, text=corrupted)
     if not is_greedy:
-        st.caption("Both sentences are decoded greedily here, whatever is chosen above.")
+        st.caption(TEMPLATES.text("greedy"))
     try:
         both = results.trace(sentences[0]), results.trace(sentences[1])
         _show_sentences(sentences, both)
         tokenizer = results.translator(request.checkpoint).tokenizer
         question = question_of(*both) if name == OWN else pairs[name].question(tokenizer)
     except UserError as error:
-        st.warning(plain(f"These two sentences cannot be patched. {error}"), icon=":material/edit:")
+        st.warning(plain(TEMPLATES.text("impossible", error=error)), icon=":material/edit:")
         return
     _show_map(request, question, patched)
 
@@ -84,15 +83,13 @@ def show(request: TranslationRequest) -> None:
 def _own_sentences(request: TranslationRequest, *, has_pairs: bool) -> tuple[TranslationRequest, TranslationRequest]:
     """Return the reader's own; where one is not written, the bar's, and one that is made from it."""
     if not has_pairs:
-        st.caption("No minimal pairs come with this checkpoint: here are the sentence above and one made from it.")
+        st.caption(TEMPLATES.text("no_pairs"))
     left, right = st.columns(2)
     with left:
-        clean = replace(
-            request, text=line("First sentence, the clean run", "clean", request.text).strip() or request.text
-        )
+        clean = replace(request, text=line("clean", placeholder=request.text).strip() or request.text)
     other = second_sentence(clean)
     with right:
-        written = line("Second sentence, of as many tokens, the corrupted run", "corrupted", other or clean.text)
+        written = line("corrupted", placeholder=other or clean.text)
     return clean, replace(request, text=written.strip() or other or clean.text)
 
 
@@ -102,7 +99,7 @@ def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
     return results.load_optional(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
 
 
-@results.cached(max_entries=32, show_spinner="Looking for a second sentence …")
+@results.cached(max_entries=32, show_spinner=TEMPLATES.text("looking"))
 def second_sentence(request: TranslationRequest) -> str:
     """Return the text with two words exchanged or one repeated, so that it has as many tokens and another translation.
 
@@ -116,7 +113,7 @@ def second_sentence(request: TranslationRequest) -> str:
     return next((text for text, ids in zip(fitting, translations, strict=True) if ids != first.target_ids), "")
 
 
-@results.cached(max_entries=64, show_spinner="Patching each cell …")
+@results.cached(max_entries=64, show_spinner=TEMPLATES.text("patching"))
 def patching_of(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
     """Return the share of the difference between two sentences that each cell of a site restores."""
     return patching_map(results.translator(checkpoint).model, question, site, part)
@@ -130,44 +127,43 @@ def _patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Pre
 
 def _show_sentences(sentences: tuple[TranslationRequest, TranslationRequest], both: tuple[Trace, Trace]) -> None:
     """Show both sentences with their translations, and token by token where these are not equally many."""
-    names = ("Clean", "Corrupted")
+    names = ("clean", "corrupted")
     for column, name, trace, request in zip(st.columns(2), names, both, sentences, strict=True):
         with column:
-            st.markdown(f"{name}: {plain(' '.join(request.text.split()))} → **{one_line(trace.target_text)}**")
+            text, translation = plain(" ".join(request.text.split())), one_line(trace.target_text)
+            st.markdown(TEMPLATES.text(f"sentence_{name}", text=text, translation=translation))
             show_warnings(request)
     if len(both[0].source_ids) != len(both[1].source_ids):
         for name, trace in zip(names, both, strict=True):
-            st.markdown(f"{name}: {len(trace.source_ids)} tokens")
-            show_tokens(trace.source_tokens, trace.source_ids, f"The tokens of the {name.lower()} sentence")
+            st.markdown(TEMPLATES.text(f"tokens_{name}", tokens=len(trace.source_ids)))
+            show_tokens(trace.source_tokens, trace.source_ids, TEMPLATES.text(f"alt_{name}"))
 
 
 def _show_map(request: TranslationRequest, question: Question, patched: str) -> None:
     """Show the map on the left, on the right one of its cells with the three runs."""
     tokenizer = results.translator(request.checkpoint).tokenizer
     site, part = PATCHED[patched]
-    meaning, look_for = TEMPLATES.texts[patched], TEMPLATES.texts[f"look for: {patched}"]
+    meaning, look_for = TEMPLATES.text(patched), TEMPLATES.text(f"look for: {patched}")
     patching = patching_of(request.checkpoint, question, site, part)
     rows, columns = patching.row_names(), patching.column_names(question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))
     start = patching.default_cell()
     left, right = st.columns([13, 8], gap="medium")
     with right:
-        fed = " ".join(map(tokenizer.piece_text, question.fed))
-        which = f"will {quoted(tokens[0])} follow, as in the clean run, or {quoted(tokens[1])}?"
-        st.markdown(plain(f"Both runs are fed {fed}: {which}"))
+        fed = tuple(map(tokenizer.piece_text, question.fed))
+        st.markdown(plain(TEMPLATES.text("question", fed=fed, one=tokens[0], other=tokens[1])))
         with st.container(horizontal=True, gap="medium"):
-            row = slider_over("Layer", rows, "patched_row", start[0], width=150)
-            label = "Head" if site == Site.HEAD else "Position"
-            column = slider_over(label, shown_tokens(columns), "patched_column", start[1], width=190)
+            row = slider_over(rows, "patched_row", start[0], width=150)
+            label = TEMPLATES.text("head") if site == Site.HEAD else ""
+            column = slider_over(shown_tokens(columns), "patched_column", start[1], width=190, label=label)
         _show_runs(request, patching, question, row, column, columns)
     with left:
-        alt = f"Restored share of the logit difference for each cell: {meaning}"
         with phone_container(len(columns), "patching_map"):
             figure = plots.patching(patching, columns, (row, column), theme="page")
             finding = describe_map(patching, columns)
-            show_figure(figure, "patching", alt, str(finding))
+            show_figure(figure, "patching", TEMPLATES.text("alt", meaning=meaning), str(finding))
         about = TEMPLATES("about", meaning=meaning, look_for=look_for)
-        show_finding(finding.followed_by(about), TEMPLATES.texts["attempt"])
+        show_finding(finding.followed_by(about), TEMPLATES.text("attempt"))
 
 
 def _show_runs(
@@ -176,9 +172,9 @@ def _show_runs(
     """Show the most probable next tokens of the clean, the corrupted and the patched run."""
     name = results.translator(request.checkpoint).tokenizer.piece_text
     seen = _patched(request.checkpoint, question, patching.cells[row][column])
-    header = [f"top {number + 1}" for number in range(seen.best_ids.shape[1])]
+    header = [TEMPLATES.text("top", number=number + 1) for number in range(seen.best_ids.shape[1])]
     table, shades = candidate_rows(seen, name), seen.best_probabilities.tolist()
-    show_table("The most probable next tokens of the three runs", "run", header, table, shades=shades)
+    show_table(TEMPLATES.text("alt_runs"), TEMPLATES.text("run"), header, table, shades=shades)
     st.caption(plain(str(describe_cell(patching, row, column, columns, seen, name))))
 
 
@@ -195,8 +191,9 @@ class CellName:
             return kind_head_name(Head(AttentionKind(cell.part), cell.layer, cell.index))
         at = quoted_at(self.columns, cell.index, "token")
         if cell.site == Site.ATTENTION:
-            return f"the {kind_words(cell.part)} of layer {cell.layer + 1} at {at}"
-        return f"the {cell.part}'s vector at {at} {f'after layer {cell.layer}' if cell.layer else 'before layer 1'}"
+            return TEMPLATES.text("attention_at", kind=kind_words(cell.part), layer=cell.layer + 1, token=at)
+        name = "vector_after" if cell.layer else "vector_before"
+        return TEMPLATES.text(name, part=cell.part, token=at, layer=cell.layer)
 
 
 def describe_map(patching: PatchingMap, columns: Sequence[str]) -> Finding:
@@ -213,7 +210,7 @@ def describe_map(patching: PatchingMap, columns: Sequence[str]) -> Finding:
     name = "overshoots" if nearest >= 1 + _SHOWN else "repairs"
     if nearest < _SHOWN or nearest > 2 - _SHOWN:
         name = "none_nearer"
-    what = "head" if cells[0][0].site == Site.HEAD else "vector"
+    what = TEMPLATES.text("one_head" if cells[0][0].site == Site.HEAD else "one_vector")
     counted = {"most": int((shares > HALF).sum()), "cells": shares.size, "aside": TEMPLATES("aside") if first else ""}
     gap = abs(patching.clean - patching.corrupted)
     return TEMPLATES(name, what=what, nearest=_share(nearest)).followed_by(
@@ -260,8 +257,12 @@ def _candidate(token: str, chance: float) -> str:
 
 def candidate_rows(seen: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
     """Return for each of the three runs its name, and its best tokens, each over its probability."""
-    runs = zip(("clean", "corrupted", "patched"), seen.best_ids.tolist(), seen.best_probabilities.tolist(), strict=True)
+    names = ("clean", "corrupted", "patched")
+    runs = zip(names, seen.best_ids.tolist(), seen.best_probabilities.tolist(), strict=True)
     return [
-        (run, [_candidate(name(best), chance) for best, chance in zip(ids, chances, strict=True)])
+        (
+            TEMPLATES.text(f"run_{run}"),
+            [_candidate(name(best), chance) for best, chance in zip(ids, chances, strict=True)],
+        )
         for run, ids, chances in runs
     ]

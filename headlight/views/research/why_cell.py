@@ -9,11 +9,13 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results, state
 from headlight.app.choices import from_list
+from headlight.app.finding import Templates
 from headlight.app.head_choice import choose_head_of
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_numbers
 from headlight.app.widgets import offer_table, plain, show_figure, show_finding, show_warnings
+from headlight.plots.names import norm_name
 from headlight.plots.tokens import shown_tokens
 from headlight.views.attention.explorer_content import CROSS_FIRST
 from transformer.interpret.score_parts import ScoreParts, StreamPart
@@ -24,6 +26,7 @@ from . import why_content as content
 from .why_content import Cell
 
 NOTHING, NO_KEY = -1, "none"  # compared with: in a list, and in the address
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -48,19 +51,19 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
         _show_pairs(trace, parts)
         st.caption(plain(str(content.describe_biases(parts, results.translator(request.checkpoint).model.config))))
     with figure, st.container(key="crowded_1_score_parts"):
-        alt = "Parts of the query by parts of the key, coloured by what their product adds to the score"
         opened = _choose_group(parts)
-        show_figure(plots.score_parts(parts, opened=opened, theme="page"), "score_parts", alt, finding)
+        figure = plots.score_parts(parts, opened=opened, theme="page")
+        show_figure(figure, "score_parts", TEMPLATES.text("alt"), finding)
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             _offer_explorer(cell)
-            offer_table("Every part as CSV", parts.to_frame, "score_parts.csv")
+            offer_table(TEMPLATES.text("csv"), parts.to_frame, "score_parts.csv")
 
 
 def _offer_explorer(cell: Cell) -> None:
     """Show a link to the cell's head on the page Attention."""
     query = {"head": cell.head.address, "query": str(cell.query + 1), "key": str(cell.key + 1)}
-    label = "This head in this sentence"
-    st.page_link("pages/attention.py", label=label, icon=":material/arrow_forward:", query_params=query)
+    icon = ":material/arrow_forward:"
+    st.page_link("pages/attention.py", label=TEMPLATES.text("in_sentence"), icon=icon, query_params=query)
 
 
 def _choose_group(parts: ScoreParts) -> StreamPart | None:
@@ -69,8 +72,10 @@ def _choose_group(parts: ScoreParts) -> StreamPart | None:
     groups = {f"{group.kind}.{(group.layer or 0) + 1}": group for group in dict.fromkeys(written)}
     if not groups:
         return None
-    labels = {"": "none"} | {name: name.replace(".", " heads, layer ") for name in groups}
-    return groups.get(from_list("Heads one by one", labels, "opened"))
+    labels = {"": TEMPLATES.text("no_group")} | {
+        name: TEMPLATES.text("group", kind=group.kind, layer=(group.layer or 0) + 1) for name, group in groups.items()
+    }
+    return groups.get(from_list(labels, "opened"))
 
 
 def _choose_cell(trace: Trace, head: Head) -> Cell:
@@ -78,7 +83,7 @@ def _choose_cell(trace: Trace, head: Head) -> Cell:
     queries, keys = content.row_names(trace, head.kind), keys_of(trace, head.kind)
     start = content.default_query(trace, head)
     query = _choose(
-        "Query",
+        "query",
         state.value("query"),
         queries,
         range(len(queries)),
@@ -90,14 +95,14 @@ def _choose_cell(trace: Trace, head: Head) -> Cell:
     def cell_of(key: int) -> Cell:
         return Cell(head, query, key, next((each for each in allowed if each != key), None))
 
-    key = _choose("Key", state.value("key"), keys, sorted(allowed), allowed[0], cell_of)
+    key = _choose("key", state.value("key"), keys, sorted(allowed), allowed[0], cell_of)
     runner_up = cell_of(key).against
     if runner_up is None:
         return cell_of(key)
     others = [*sorted(each for each in allowed if each != key), NOTHING]
     compared = replace(cell_of(key), against=None)
     against = _choose(
-        "Compared with",
+        "compared",
         state.value("against_key"),
         keys,
         others,
@@ -108,19 +113,20 @@ def _choose_cell(trace: Trace, head: Head) -> Cell:
 
 
 def _choose(
-    label: str, text: str, tokens: Sequence[str], places: Sequence[int], start: int, cell_of: Callable[[int], Cell]
+    name: str, text: str, tokens: Sequence[str], places: Sequence[int], start: int, cell_of: Callable[[int], Cell]
 ) -> int:
     """Show a list of tokens by their places, from 0; return the chosen place, that of the address if it is there.
 
-    text: the place in the address, from 1; cell_of: the cell to go to when a place is chosen.
+    name: that of the label; text: the place in the address, from 1; cell_of: the cell to go to when a place is chosen.
     """
     shown = shown_tokens(tokens)
     numbers = (NOTHING,) if text == NO_KEY else parse_numbers(text, len(tokens))
     chosen = numbers[0] if numbers and numbers[0] in places else start
 
     def name_of(position: int) -> str:
-        return "nothing" if position == NOTHING else f"{position + 1} {shown[position]}"
+        return TEMPLATES.text("nothing") if position == NOTHING else f"{position + 1} {shown[position]}"
 
+    label = TEMPLATES.text(name)
     bound = state.widget(f"why {label}", chosen, lambda position: _address_of(cell_of(position)))
     return st.selectbox(label, places, format_func=name_of, width=150, **bound)
 
@@ -135,7 +141,7 @@ def _address_of(cell: Cell) -> dict[str, str]:
 def _show_pairs(trace: Trace, parts: ScoreParts) -> None:
     """Show the largest pairs of parts, and a button to the cell of each head that wrote one of them."""
     pairs = content.largest_pairs(trace, parts)
-    lines = "Largest products of two parts, heads one by one:", *(f"1. {plain(pair.sentence)}" for pair in pairs)
+    lines = TEMPLATES.text("largest"), *(f"1. {plain(pair.sentence)}" for pair in pairs)
     st.markdown("\n".join(lines))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for cell in dict.fromkeys(cell for pair in pairs for cell in pair.origins):
@@ -148,11 +154,12 @@ def _show_removal(request: TranslationRequest, parts: ScoreParts) -> None:
     """Show a list of the heads that wrote before, and the score without the chosen one's part."""
     heads = {head.address: head for head in content.writers(parts)}
     if not heads:
-        st.caption("No head wrote before this one: the score comes from words and positions alone.")
+        st.caption(TEMPLATES.text("no_head"))
         return
     labels = {address: content.head_label(head) for address, head in heads.items()}
-    removed = from_list("Remove the part of", labels, "removed")
+    removed = from_list(labels, "removed")
     cell = parts.head, parts.query, parts.key, parts.against
     run = results.study(request).score_without(heads[removed], *cell)
     st.markdown(plain(str(content.describe_removal(parts, heads[removed], run))))
-    st.caption(plain(content.removal_reason(results.translator(request.checkpoint).model.config)))
+    norm = norm_name(results.translator(request.checkpoint).model.config)
+    st.caption(plain(TEMPLATES.text("removal_reason", norm=norm)))

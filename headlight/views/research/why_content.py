@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from headlight.app.finding import Finding, Templates, TokenAt
-from headlight.plots.names import part_name, with_norms
+from headlight.plots.names import part_name
 from headlight.plots.numbers import LEAST_SHOWN
 from headlight.plots.tokens import quoted_at
 from transformer.config import ModelConfig, Positions
@@ -85,7 +85,8 @@ def describe_cell(trace: Trace, parts: ScoreParts) -> Finding:
     part, side, value, whole = _heaviest(parts, sign)
     numbers |= {"side": side, "heaviest": part, "value": abs(value), "whole": abs(whole), "share": value / whole}
     numbers["ahead"], numbers["behind"] = (key, other)[::sign]
-    numbers["through"] = f"the {side}’s {part.kind}" if part.kind in (EMBEDDING, POSITION, BIASES) else part_name(part)
+    is_plain = part.kind in (EMBEDDING, POSITION, BIASES)
+    numbers["through"] = TEMPLATES.text("through", side=side, part=part.kind) if is_plain else part_name(part)
     name = "mostly" if value / whole > 0.5 else "in_part"
     return TEMPLATES(name, **numbers).followed_by(*scores, TEMPLATES("favour", **numbers))
 
@@ -122,9 +123,8 @@ def largest_pairs(trace: Trace, parts: ScoreParts) -> list[PairOfParts]:
 
 
 def _at(part: StreamPart, token: str) -> str:
-    if part.kind in (EMBEDDING, POSITION):
-        return f"{part.kind} of {token}"
-    return f"{part_name(part)} at {token}"
+    name = "part_of" if part.kind in (EMBEDDING, POSITION) else "part_at"
+    return TEMPLATES.text(name, part=part_name(part), token=token)
 
 
 def origin(trace: Trace, head: Head, position: int) -> Cell:
@@ -165,12 +165,3 @@ def describe_removal(parts: ScoreParts, removed: Head, run: float) -> Finding:
     """Return the score that the parts predict without a head's part, and that of the run."""
     name = "removal" if parts.against is None else "removal_of_two"
     return TEMPLATES(name, score=parts.score, predicted=parts.without(part_of(removed)), run=run)
-
-
-def removal_reason(config: ModelConfig) -> str:
-    """Explain the difference of prediction and run."""
-    return with_norms(
-        "In the run LayerNorms divide by a new standard deviation, which the prediction holds, and later layers read "
-        "the changed stream.",
-        config,
-    )

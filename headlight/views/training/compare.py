@@ -9,6 +9,7 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app.choices import one_of
+from headlight.app.finding import Templates
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest, training_runs
 from headlight.app.widgets import plain, show_figure, show_finding
@@ -21,6 +22,7 @@ from . import live
 from .live_content import comparison, model_text, state_text, task_text
 
 _JOBS = "jobs"
+TEMPLATES = Templates.beside(__file__)
 _MOST_UPDATES = 1000  # a run that learns nothing ends in the time of some patience
 
 
@@ -41,18 +43,14 @@ HYPERPARAMETERS = {
 
 def show(request: TranslationRequest) -> None:
     """Show the hyperparameter, its two values, the start, and both runs as they go. Raises UserError."""
-    st.markdown(
-        "Two small models, alike in everything but **one hyperparameter**. Which one learns sooner? Guess before you "
-        "start."
-    )
-    hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "hyperparameter")]
+    st.markdown(TEMPLATES.text("intro"))
+    hyperparameter = HYPERPARAMETERS[one_of(tuple(HYPERPARAMETERS), "hyperparameter")]
     values = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
-        first = one_of("First run", values, f"first_{hyperparameter.field}")
-        second = one_of("Second run", values, f"second_{hyperparameter.field}")
+        first, second = (one_of(values, f"{run}_{hyperparameter.field}") for run in ("first", "second"))
     with st.container(horizontal=True, gap="medium"):
-        task = one_of("Task", tuple(task.value for task in Task), "task")
-        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
+        task = one_of(tuple(task.value for task in Task), "task")
+        norm = one_of(("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
         seed = live.choose_seed()
     st.caption(plain(hyperparameter.question))
     base = ToySettings(task=Task(task), norm=Norm(norm), seed=seed, max_updates=_MOST_UPDATES)
@@ -61,9 +59,10 @@ def show(request: TranslationRequest) -> None:
     views = [training_runs.jobs().look(name) for name in names[:2]]
     active = any(view is not None and view.active for view in views)
     with st.container(horizontal=True, gap="small"):
-        begin = live.run_buttons(_JOBS, "Start both", "Stop both", active=active, disabled=first == second)
+        labels = TEMPLATES.text("start"), TEMPLATES.text("stop")
+        begin = live.run_buttons(_JOBS, *labels, active=active, disabled=first == second)
     if first == second:
-        st.info("Choose two different values.", icon=":material/edit:")
+        st.info(TEMPLATES.text("same_values"), icon=":material/edit:")
     if begin and live.start(_JOBS, *runs):
         st.rerun()
     if names:
@@ -73,11 +72,11 @@ def show(request: TranslationRequest) -> None:
 def _show_started(names: list[str], known: list[JobView | None]) -> None:
     views = [view for view in known if view]
     if len(views) != len(known) or len(names) != 2:
-        st.info("The time of these trainings is up. Start them again.", icon=":material/history:")
+        st.info(TEMPLATES.text("over"), icon=":material/history:")
         return
     called = _called(*(view.settings for view in views))
     if not called:
-        st.info("These trainings differ in more than one hyperparameter, or in none.", icon=":material/edit:")
+        st.info(TEMPLATES.text("incomparable"), icon=":material/edit:")
     elif any(view.active for view in views):
         fragment(_follow, run_every=live.SECONDS)(names, called)
     else:
@@ -102,11 +101,11 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
     replays = [(name, view.replay) for name, view in zip(called, views, strict=True) if view.replay is not None]
     outcome = comparison(list(zip(called, views, strict=True)))
     if replays:
-        alt = f"Loss and exact match over the updates of {' and '.join(called)}"
+        alt = TEMPLATES.text("alt", runs=tuple(called))
         show_figure(plots.training_runs(replays, theme="page"), "runs", alt, outcome or "")
     if outcome:
-        show_finding(outcome, "other seeds, before you believe a difference.")
-    st.caption(plain(f"First run: {model_text(views[0].settings)}."))
+        show_finding(outcome, TEMPLATES.text("attempt"))
+    st.caption(plain(TEMPLATES.text("first_run", model=model_text(views[0].settings))))
 
 
 def _called(first: ToySettings, second: ToySettings) -> list[str]:

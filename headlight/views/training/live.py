@@ -6,12 +6,12 @@ import streamlit as st
 
 from headlight.app import state
 from headlight.app.choices import one_of, slider
+from headlight.app.finding import Templates
 from headlight.app.head_choice import take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest, training_runs
 from headlight.app.widgets import plain
-from headlight.plots.names import head_name, sentence_case
-from headlight.plots.numbers import percent, pluralize
+from headlight.plots.names import sentence_case
 from transformer import UserError
 from transformer.config import Norm
 from transformer.errors import BusyError
@@ -44,7 +44,7 @@ _ICONS = {
 }
 
 _JOB = "job"
-_ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it sorted"}
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -62,18 +62,16 @@ def show(request: TranslationRequest) -> None:
         st.warning(plain(message), icon=":material/edit:")
     with buttons:
         active, disabled = view is not None and view.active, settings is None
-        begin = run_buttons(_JOB, "Start training", "Stop", active=active, disabled=disabled)
+        labels = TEMPLATES.text("start"), TEMPLATES.text("stop")
+        begin = run_buttons(_JOB, *labels, active=active, disabled=disabled)
     if begin and settings and start(_JOB, settings):
         st.rerun()
     if not names:
         if settings:
-            above.markdown(
-                "**Watch a small Transformer learn**, from random weights, in less than half a minute. Its task is "
-                f"{plain(task_text(settings))}. Press start: when does a path appear in the map?"
-            )
+            above.markdown(TEMPLATES.text("intro", task=plain(task_text(settings))))
         return
     if view is None:
-        st.info("This training's time is up. Start it again.", icon=":material/history:")
+        st.info(TEMPLATES.text("over"), icon=":material/history:")
         return
     if active:
         fragment(_follow, run_every=SECONDS)(names[0])
@@ -83,18 +81,17 @@ def show(request: TranslationRequest) -> None:
 
 def _settings() -> ToySettings:
     """Show the settings, folded, and return them. Raises ConfigError for invalid ones."""
-    folder = st.expander("Task, model and seed")
+    folder = st.expander(TEMPLATES.text("settings"))
     with folder, st.container(horizontal=True, gap="medium"):
-        task = one_of("Task", tuple(task.value for task in Task), "task")
-        symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")
-        most = len(SYMBOLS[symbols])
-        vocabulary = slider(f"Number of {symbols}", 2, most, f"number_of_{symbols}", width=200)
-        length = slider("Length", 2, 20, "symbols_long", width=200)
+        task = one_of(tuple(task.value for task in Task), "task")
+        symbols = one_of(tuple(SYMBOLS), "symbols")
+        vocabulary = slider(f"number_of_{symbols}", (2, len(SYMBOLS[symbols])), width=200)
+        length = slider("symbols_long", width=200)
     with folder, st.container(horizontal=True, gap="medium"):
-        d_model = one_of("d_model", ("32", "64", "128"), "toy_width")
-        layers = one_of("Layers, in encoder and decoder each", ("1", "2", "3"), "toy_layers")
-        heads = one_of("Heads", ("1", "2", "4", "8"), "toy_heads")
-        norm = one_of("LayerNorm", ("pre", "post"), "toy_norm")
+        d_model = one_of(("32", "64", "128"), "toy_width")
+        layers = one_of(("1", "2", "3"), "toy_layers")
+        heads = one_of(("1", "2", "4", "8"), "toy_heads")
+        norm = one_of(("pre", "post"), "toy_norm")
         seed = choose_seed()
     return ToySettings(
         task=Task(task),
@@ -122,9 +119,8 @@ def _show_run(name: str, view: JobView) -> None:
     show_numbers(view)
     replay, above = view.replay, st.container()
     show_state(view)
-    units = pluralize(settings.model_config().d_ff, "hidden unit")
-    what = f"{sentence_case(task_text(settings))}. {model_text(settings)}; {units}; Adam, 32 new sequences an update."
-    st.caption(plain(what))
+    facts = {"task": sentence_case(task_text(settings)), "model": model_text(settings)}
+    st.caption(plain(TEMPLATES.text("model", **facts, units=settings.model_config().d_ff)))
     if replay is None:
         return
     positions = settings.task.positions(replay.trajectories[0].source_text.split())
@@ -136,15 +132,10 @@ def _show_run(name: str, view: JobView) -> None:
         finding=reading_story(replay, positions),
     )
     with above:  # the loss and the map come first, then what is to be seen in them
-        show_replay(replay, name, ("the sequence", _ANSWERS[settings.task]), live)
-    label = f"Show {head_name(*best, settings.num_layers, settings.num_heads)} of the cross-attention"
-    st.button(
-        label,
-        on_click=take_head,
-        args=[Head(AttentionKind.CROSS, *best)],
-        icon=":material/grid_view:",
-        key="reader_shown",
-    )
+        show_replay(replay, name, (TEMPLATES.text("sequence"), TEMPLATES.text(f"answer_{settings.task}")), live)
+    head = Head(AttentionKind.CROSS, *best)
+    label, icon = TEMPLATES.text("show_reader", head=head), ":material/grid_view:"
+    st.button(label, on_click=take_head, args=[head], icon=icon, key="reader_shown")
 
 
 def _pinned_head(name: str, active: bool, replay: TrainingReplay, positions: Sequence[set[int]]) -> tuple[int, int]:
@@ -165,8 +156,7 @@ def _pinned_head(name: str, active: bool, replay: TrainingReplay, positions: Seq
 
 def choose_seed() -> int:
     """Show the choice of a seed, shared by the views; a number box would break on a link that says "inf"."""
-    explanation = "The same seed gives the same run."
-    return slider("Seed", 1, 20, "toy_seed", explanation=explanation, width=200)
+    return slider("toy_seed", width=200)
 
 
 def show_state(view: JobView) -> None:
@@ -181,16 +171,18 @@ def show_numbers(view: JobView) -> None:
     if status is None:
         return
     with st.container(horizontal=True, gap="medium"):
-        st.metric("Update", f"{status.update:,}", width="content", help=f"of at most {settings.max_updates:,}")
-        loss = "—" if status.loss is None else f"{status.loss:.3f}"
-        st.metric("Loss", loss, width="content", help="Cross-entropy in nats per token, mean of the last five updates")
-        words = f"Share of {status.measured} held-out sequences that are written entirely right"
-        st.metric("Exact match", exact_match_text(status), width="content", help=words)
+        helps = {"most": settings.max_updates, "measured": status.measured, "goal": settings.goal}
+        values = {
+            "update": f"{status.update:,}",
+            "loss": "—" if status.loss is None else f"{status.loss:.3f}",
+            "exact_match": exact_match_text(status),
+        }
         if view.active:
-            words = f"Until the limit of updates; it ends as soon as {percent(settings.goal)} are right"
-            st.metric("Time left, at most", time_left_text(status, settings), width="content", help=words)
-        else:
-            st.metric("Time", f"{status.seconds:.0f} s", width="content")
+            values["time_left"] = time_left_text(status, settings)
+        for name, value in values.items():
+            st.metric(TEMPLATES.text(name), value, width="content", help=TEMPLATES.text(f"{name}_help", **helps))
+        if not view.active:
+            st.metric(TEMPLATES.text("time"), f"{status.seconds:.0f} s", width="content")
 
 
 def run_buttons(key: str, start_label: str, stop_label: str, *, active: bool, disabled: bool) -> bool:
@@ -201,9 +193,9 @@ def run_buttons(key: str, start_label: str, stop_label: str, *, active: bool, di
     if not active:
         return _start_button(start_label, disabled=disabled)
     st.button(stop_label, type="primary", on_click=stop, args=[key], icon=":material/stop:")
-    with st.popover("Start again"):
-        st.markdown("This view leaves the training under way.")
-        return _start_button("Leave it and start again", disabled=disabled)
+    with st.popover(TEMPLATES.text("again")):
+        st.markdown(TEMPLATES.text("leaves"))
+        return _start_button(TEMPLATES.text("leave"), disabled=disabled)
 
 
 def _start_button(label: str, *, disabled: bool) -> bool:

@@ -4,73 +4,51 @@ from collections.abc import Sequence
 
 from headlight.app.finding import Finding, Templates
 from headlight.plots.names import head_name, sentence_case
-from headlight.plots.numbers import percent, pluralize, scientific
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
-from transformer.toy.settings import SYMBOLS, Task, ToySchedule, ToySettings, ToyStatus
+from transformer.toy.settings import SYMBOLS, ToySettings, ToyStatus
 from transformer.training import TrainingReplay, noam_rate
-
-_TASKS = {Task.COPY: "write the same again", Task.REVERSE: "write it backwards", Task.SORT: "write it in order"}
-_SCHEDULES = {
-    ToySchedule.NOAM: "rising for {} updates, then falling (Noam)",
-    ToySchedule.CONSTANT: "rising for {} updates, then constant",
-    ToySchedule.NONE: "constant from the first update",
-}
-_POSITIONS = {
-    "sinusoidal": "sine and cosine",
-    "learned": "learned",
-    "none": "no positions",
-    "multiplied": "wrong: multiplied instead of divided",
-    "relative": "relative: a learned bias by distance",
-}
 
 TEMPLATES = Templates.beside(__file__)
 
 
 def task_text(settings: ToySettings) -> str:
     """Name the task: "reverse: write it backwards; sequences of 10 out of 11 letters, a to k"."""
-    symbols = SYMBOLS[settings.symbols]
-    return (
-        f"{settings.task}: {_TASKS[settings.task]}; sequences of {settings.length} out of {settings.vocabulary} "
-        f"{settings.symbols}, {symbols[0]} to {symbols[settings.vocabulary - 1]}"
-    )
+    symbols, count = SYMBOLS[settings.symbols], settings.vocabulary
+    size = {"length": settings.length, "count": count, "first": symbols[0], "last": symbols[count - 1]}
+    return TEMPLATES.text(f"task_{settings.task}", symbols=settings.symbols, **size)
 
 
 def model_text(settings: ToySettings) -> str:
     """Describe the model and its training in a few facts."""
     peak = settings.rate_factor * noam_rate(settings.warmup_steps, settings.d_model, settings.warmup_steps)
-    schedule = _SCHEDULES[settings.schedule].format(settings.warmup_steps)
-    smoothing = f", label smoothing {settings.label_smoothing:g}" if settings.label_smoothing else ""
-    return (
-        f"{settings.num_layers} + {pluralize(settings.num_layers, 'layer')} of "
-        f"{pluralize(settings.num_heads, 'head')}, d_model {settings.d_model}, {settings.norm}-norm, positions: "
-        f"{_POSITIONS[settings.positions]}; learning rate: {schedule}, at most {scientific(peak)}{smoothing}; seed "
-        f"{settings.seed}"
+    smoothing = TEMPLATES("smoothing", epsilon=settings.label_smoothing) if settings.label_smoothing else ""
+    return TEMPLATES.text(
+        "model",
+        layers=settings.num_layers,
+        heads=settings.num_heads,
+        width=settings.d_model,
+        norm=settings.norm,
+        positions=TEMPLATES(f"positions_{settings.positions}"),
+        schedule=TEMPLATES(f"schedule_{settings.schedule}", steps=settings.warmup_steps),
+        peak=peak,
+        smoothing=smoothing,
+        seed=settings.seed,
     )
 
 
 def state_text(view: JobView) -> str:
     """Return the state of a run as a sentence."""
     status = view.status
-    after = f"after {pluralize(status.update, 'update')}" if status else "before its first update"
-    match view.state:
-        case "waiting":
-            return f"Place {view.position} in the line. Leave this page open, and your training starts by itself."
-        case "failed":
-            return f"The training broke off {after}; please start it again."
-        case "stopped":
-            return f"Stopped {after}."
-        case "left":
-            return f"Ended {after}, because nobody was looking any more."
+    after = TEMPLATES("after", updates=status.update) if status else TEMPLATES("before")
+    if view.state in ("waiting", "failed", "stopped", "left"):
+        return TEMPLATES.text(view.state, after=after, place=view.position)
     if status is None:
-        return "Starting: the training has a process of its own, which reads PyTorch first."
-    right = f"of {status.measured} held-out sequences it writes {exact_match_text(status)} entirely right"
-    if status.end == "goal":
-        return f"Learned {after}, in {status.seconds:.0f} seconds: {right}."
-    if status.end == "limit":
-        goal = percent(view.settings.goal)
-        return f"Not learned {after} ({status.seconds:.0f} seconds): {right}; {goal} was the goal."
-    return f"Training, {status.updates_a_second:.1f} updates per second: {right} so far."
+        return TEMPLATES.text("starting")
+    name = status.end if status.end in ("goal", "limit") else "under_way"
+    right = TEMPLATES("right", measured=status.measured, exact_match=exact_match_text(status))
+    speed = {"seconds": status.seconds, "updates_per_second": status.updates_a_second}
+    return TEMPLATES.text(name, after=after, right=right, goal=view.settings.goal, **speed)
 
 
 def time_left_text(status: ToyStatus, settings: ToySettings) -> str:
@@ -83,7 +61,7 @@ def time_left_text(status: ToyStatus, settings: ToySettings) -> str:
 def best_reader_words(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
     """Return how often the best reader reads the right symbol now, for the mark beside it."""
     hits = int(count_hits(replay.trajectories[0].cross[-1], positions).max())
-    return f"reads the right symbol most often: {hits} of {len(positions)}"
+    return TEMPLATES.text("most_often", hits=hits, symbols=len(positions))
 
 
 def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> Finding:

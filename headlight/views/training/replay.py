@@ -8,28 +8,21 @@ import streamlit as st
 
 from headlight.app import results, state
 from headlight.app.choices import from_list
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.head_choice import choose_head, take_head
 from headlight.app.results import TranslationRequest, replays
 from headlight.app.widgets import offer_page, plain, show_finding
 from headlight.components.show import NEWEST, replay_player
-from headlight.plots.names import head_name
 from transformer.interpret.head_patterns import Focus
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 from transformer.training import TrainingReplay
 
-from .replay_content import (
-    ABOUT,
-    TRY,
-    averaging_words,
-    focus_of,
-    output_story,
-    replay_facts,
-    replay_page,
-)
+from . import replay_content
+from .replay_content import averaging_words, focus_of, output_story, replay_facts, replay_page
 
 KINDS = ("cross", "encoder", "decoder")  # it begins with the kind where the change is plainest
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -44,9 +37,9 @@ def show(request: TranslationRequest) -> None:
     show_replay(replay, request.checkpoint.name, (source, target))
     if "warm_start" in checkpoint.training:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption("This training began with another checkpoint's layers: many heads have a pattern at update 0.")
+            st.caption(TEMPLATES.text("warm_start"))
             _offer_others(request.checkpoint.name, names)
-    st.caption(ABOUT)
+    st.caption(replay_content.TEMPLATES.text("about"))
     if caption := averaging_words(checkpoint.training):
         st.caption(caption)
 
@@ -81,7 +74,7 @@ def show_replay(
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         text = next(iter(trajectories))
         if len(trajectories) > 1:
-            text = from_list("Example", list(trajectories), "probe", width=220)
+            text = from_list(list(trajectories), "probe", width=220)
         trajectory = trajectories[text]
         focus = cache(partial(focus_of, replay, trajectory))
         shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
@@ -113,7 +106,7 @@ def show_replay(
     story = output_story(replay, trajectory)
     if live:
         story = live.finding.followed_by(story)
-    show_finding(story, TRY)
+    show_finding(story, replay_content.TEMPLATES.text("attempt"))
     _offer_most_changed(focus(kind), chosen)
 
 
@@ -121,8 +114,8 @@ def _offer_most_changed(focus: Focus, shown: Head) -> None:
     """Show a button for the head that changed most, where heads can be compared and another one is shown."""
     most = focus.most_changed()
     if focus.known and len(focus.steps) > 2 and focus.values[0].size > 1 and most != (shown.layer, shown.head):
-        name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
-        st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
+        head = Head(shown.kind, *most)
+        st.button(TEMPLATES.text("changed", head=head), on_click=take_head, args=[head], icon=":material/grid_view:")
 
 
 def _step_of_address() -> int | None:
@@ -132,14 +125,13 @@ def _step_of_address() -> int | None:
 
 
 def _offer(name: str, names: list[str]) -> None:
-    have = f"These checkpoints have one: {', '.join(names)}" if names else "No other checkpoint here has one either"
-    st.info(plain(f"There is no replay of the training of {name}. {have}."), icon=":material/movie:")
+    text = TEMPLATES.text("no_replay" if names else "no_replays", name=name, others=tuple(names))
+    st.info(plain(text), icon=":material/movie:")
     _offer_others(name, names)
 
 
 def _offer_others(name: str, names: list[str]) -> None:
     for other in names:
         if other != name:
-            st.button(
-                f"Show the replay of {plain(other)}", key=f"show_{other}", on_click=partial(state.go, checkpoint=other)
-            )
+            label = TEMPLATES.text("show_other", name=plain(other))
+            st.button(label, key=f"show_{other}", on_click=partial(state.go, checkpoint=other))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from headlight.app.facts import PATTERN_WORDS, encode_array
+from headlight.app.facts import encode_array, pattern_place
 from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
 from headlight.plots.tokens import NOTHING
@@ -13,9 +13,7 @@ from transformer.interpret.trace import blank_masked
 from transformer.training import ProbeTrajectory, TrainingReplay
 
 MOST_LETTERS = 70  # of an output in a sentence
-TRY = "play it again: what improves first?"
 TEMPLATES = Templates.beside(__file__)
-ABOUT = TEMPLATES.texts["about"]
 FULL = 65535  # the weight 1, as it is sent
 
 
@@ -35,7 +33,7 @@ def replay_page(shown: dict, step: int, checkpoint: str) -> str:
     `shown` has the facts of the replay and the chosen layer and head, from 0.
     """
     source, target = (shown["facts"][f"{side}_text"] for side in ("source", "target"))
-    words = Words("The replay of a training", source, target, checkpoint, TEMPLATES.texts["look_for"])
+    words = Words(TEMPLATES.text("title"), source, target, checkpoint, TEMPLATES.text("look_for"))
     return standalone("replay_player/player", {**shown, "step": step, "following": False}, words)
 
 
@@ -82,7 +80,7 @@ def _pattern(weights: np.ndarray, kind: str, keys: Sequence[str]) -> dict | None
     if measured.label is None:
         return None
     count = measured.counts[measured.label]
-    return {"place": PATTERN_WORDS[measured.label][0], "rows": count.rows, "eligible": count.eligible}
+    return {"place": pattern_place(measured.label), "rows": count.rows, "eligible": count.eligible}
 
 
 def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding:
@@ -108,7 +106,4 @@ def averaging_words(training: Mapping) -> str:
     averaged = training.get("averaged_steps")
     if not isinstance(averaged, list) or len(averaged) < 2:
         return ""
-    return (
-        "The replay shows the weights as they were at each update. The checkpoint of the other pages is the mean of "
-        f"{len(averaged)} saves, as for the curve of BLEU: it may translate otherwise than the last snapshot."
-    )
+    return TEMPLATES.text("averaged", saves=len(averaged))

@@ -8,6 +8,7 @@ import streamlit as st
 from headlight.app import results, state
 from headlight.app.choices import one_of
 from headlight.app.facts import trace_facts
+from headlight.app.finding import Templates
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_attempt, show_translation
@@ -19,12 +20,8 @@ from transformer.model.names import AttentionKind
 
 from .facts import head_facts, importance_facts, outcome_facts
 
-EXPLAINED = {
-    "zero": "the head's output is zero (Michel et al. 2019).",
-    "mean": "the head's output is its mean over sentence pairs, something usual for the next layer.",
-    "uniform": "the head looks at all keys alike.",
-}
 _NONE = "none"  # in the address: no head is off
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -33,13 +30,12 @@ def show(request: TranslationRequest) -> None:
     with right:
         trace = show_translation(request)
     with left:
-        possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(request.checkpoint)]
-        explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
-        with st.popover("Options", type="tertiary"):
-            ablation = one_of("Switch off by", possible, "ablated_by", explanation)
+        possible = [name for name in ABLATIONS if name != "mean" or results.has_samples(request.checkpoint)]
+        with st.popover(TEMPLATES.text("options"), type="tertiary"):
+            ablation = one_of(possible, "ablated_by")
         study = results.study(request)
         compute = partial(study.head_losses, ablation)
-        part_by_part(list(AttentionKind), compute, "Ablating …")  # others may go first between the kinds
+        part_by_part(list(AttentionKind), compute, TEMPLATES.text("ablating"))  # others may go first between the kinds
         importance = study.importance(ablation)
         start = importance.default_head().address
         off = parse_heads(state.value("off") or start, importance.shapes)
@@ -47,10 +43,7 @@ def show(request: TranslationRequest) -> None:
         head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start))
     with right:
         translation_table(_change(study, ablation, off) if off else facts, "outcome")
-    show_attempt(
-        "Switch off a whole layer, then another: which one can this sentence do without? Heads stand in for each "
-        "other: each may go alone, but not all together (Michel et al. 2019; Voita et al. 2019)."
-    )
+    show_attempt(TEMPLATES.text("attempt"))
 
 
 def _switch(start: str, off: str) -> None:

@@ -13,7 +13,7 @@ from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.components.show import translation_table
-from headlight.plots.numbers import LEAST_SHOWN, pluralize
+from headlight.plots.numbers import LEAST_SHOWN
 from headlight.views.attention import explorer
 from transformer import Beam
 from transformer.interpret.trace import Trace
@@ -27,27 +27,26 @@ TEMPLATES = Templates.beside(__file__)
 def show(request: TranslationRequest) -> None:
     """Show the field, both translations token under token, and how log P adds up. Raises UserError."""
     model = show_translation(request)
-    text = line("Your translation", "own_target", start=second_best(request))
+    text = line("own_target", second_best(request))
     yours = results.study(request).with_target(text).trace
     unknown = results.translator(request.checkpoint).tokenizer.unknown_id
     if count := yours.target_ids.count(unknown):
-        words = f"The model has no token for {pluralize(count, 'part')} of your translation: read as <unk>."
-        st.warning(plain(words), icon=":material/help:")
+        st.warning(plain(TEMPLATES.text("unknown", parts=count)), icon=":material/help:")
     facts = {"yours": facts_with_reads(yours), "model": facts_with_reads(model)}
     translation_table(facts, "own_table")
-    st.caption(TEMPLATES.texts["caption"])
+    st.caption(TEMPLATES.text("caption"))
     is_beam, first = isinstance(request.strategy, Beam), replace(request, rank=1)
     ids = [one.ids for one in results.study(first).hypotheses()] if is_beam else []
     finding = describe_own(yours, model, ids)
     show_finding(finding)
-    alt = "Log P of both translations, added up token by token"
+    alt = TEMPLATES.text("alt")
     with st.expander(alt):
         show_figure(plots.log_probabilities(yours, model, theme="page"), "own_translation", alt, str(finding))
-    maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
+    maps = st.expander(TEMPLATES.text("maps"), key="own_maps", on_change="rerun")
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:
             explorer.show_heads(request, yours)
-    show_attempt(TEMPLATES.texts["attempt"])
+    show_attempt(TEMPLATES.text("attempt"))
 
 
 def second_best(request: TranslationRequest) -> str:

@@ -104,13 +104,13 @@ def show(request: TranslationRequest) -> None:
     trace = show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="rewriting"):
         head = choose_head_of(request, tuple(KIND_NAMES), "cross")
-        action = from_list("Change", [str(each) for each in Action], "rewrite", width=155, visibility="collapsed")
-        scope = from_list("Which heads", SCOPES, "rewrite_heads", width=120, visibility="collapsed")
+        action = from_list([str(each) for each in Action], "rewrite", width=155, visibility="collapsed")
+        scope = from_list(SCOPES, "rewrite_heads", width=120, visibility="collapsed")
     left, right = st.columns([8, 12], gap="medium")
     with left:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             row, key, weights = _places(trace, head)
-            concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=160, visibility="collapsed")
+            concerned = from_list(CONCERNED, "rewrite_rows", width=160, visibility="collapsed")
         change = interventions_of(action, heads_of(scope, head), rows_of(concerned, row), key, weights)
         forced = after = trace
         if change:
@@ -118,11 +118,11 @@ def show(request: TranslationRequest) -> None:
         marked = key if action in (Action.FORBID, Action.FOCUS) else -1
         payload = bars_payload(head, row, marked, trace, forced)
         weight_bars(payload, "weight_bars", lambda key: state.go(rewrite_key=key), _take_by_hand)
-        st.caption(TEMPLATES.texts[Action(action)])
+        st.caption(TEMPLATES.text(action))
     with right:
         rewriting = rewriting_facts(*change) if change else None
         translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")
-    show_attempt(TEMPLATES.texts["attempt"])
+    show_attempt(TEMPLATES.text("attempt"))
 
 
 def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | None]:
@@ -131,8 +131,8 @@ def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | Non
     others = weights if head.kind == "cross" else weights * ~np.eye(len(weights), dtype=bool)  # than its own token
     row, key = strongest_word_pair(others, keys_of(trace, head.kind)) or (0, 0)
     if len(weights) > 1:
-        label = "Row (source token)" if head.kind == "encoder" else "Step"
-        row = slider(label, 1, len(weights), "rewrite_row", start=row + 1) - 1
+        label = TEMPLATES.text("row") if head.kind == "encoder" else ""
+        row = slider("rewrite_row", (1, len(weights)), start=row + 1, label=label) - 1
     keys = row + 1 if is_decoder else weights.shape[1]
     key = next(iter(parse_numbers(state.value("rewrite_key"), weights.shape[1])), key)
     return row, min(key, keys - 1), weights_in(state.value("rewrite_weights"), keys)

@@ -74,14 +74,14 @@ def widgets() -> None:
     """One widget of each kind, for each of which the register has a name."""
     import headlight.app.choices as choices
 
-    choices.one_of("Decoding", ("greedy", "beam"), "decoding")
-    choices.from_list("Checkpoint", {"en-de": "English → German", "en-fr": "English → French"}, "checkpoint")
-    choices.switch("Map", "map")
-    choices.slider("Beam", 2, 10, "beam")
-    choices.slider("Alpha", 0.0, 1.5, "alpha", 0.1)
-    choices.whole_number("Seed", 1, 9999, "seed")
-    choices.slider_over("Step", ("a", "b", "a"), "step", 2)
-    choices.line("Second", "second")
+    choices.one_of(("greedy", "beam"), "decoding")
+    choices.from_list({"en-de": "English → German", "en-fr": "English → French"}, "checkpoint")
+    choices.switch("map")
+    choices.slider("beam")
+    choices.slider("alpha", step=0.1)
+    choices.whole_number("seed")
+    choices.slider_over(("a", "b", "a"), "step", 2)
+    choices.line("second")
 
 
 CHOSEN = {
@@ -126,7 +126,7 @@ def test_a_slider_with_other_limits_shows_the_value_of_the_address():
 
         from headlight.app.choices import slider
 
-        slider("Row", 1, 4 + 2 * st.toggle("longer"), "rewrite_row", start=3)
+        slider("rewrite_row", (1, 4 + 2 * st.toggle("longer")), start=3)
 
     app = AppTest.from_function(page, default_timeout=60).run()
     for longer in (True, False, True):

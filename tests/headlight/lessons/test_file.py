@@ -118,7 +118,8 @@ def test_the_command_lists_checks_and_prints(tmp_path, capsys):
 def test_every_step_is_printed_for_each_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("headlight.lessons.file.SHIPPED", tmp_path / "none")
     monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
-    written(tmp_path, RIGHT)
+    words = 'words = {truth = "It reads {token}.", working = "{largest}.", weight = "{share}", option = "{token}"}'
+    written(tmp_path, re.sub("^answer = .*", rf"\g<0>\n{words}", RIGHT, flags=re.M))
     sentences = written(tmp_path, "I love my teacher.\n?\n", "sentences.txt")
     assert main(["lessons", "pose", "--sentences", str(sentences)]) == 0
     printed = capsys.readouterr().out

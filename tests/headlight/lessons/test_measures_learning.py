@@ -11,6 +11,7 @@ from support.traces import CHECKPOINTS
 
 from headlight.app.results import training_runs
 from headlight.lessons.answer import Answer
+from transformer.model.heads import Head
 from transformer.toy.settings import Task, ToySettings
 from transformer.untrusted import parse_json
 
@@ -74,13 +75,13 @@ def test_halves_of_loss_and_sharpening_are_those_of_the_replay(checkpoint):
         if isinstance(answer, Answer):
             names = answer.names
             assert right_of(answer) == first and len(answer.options) == 3
-            assert (names["layer"], names["head"], names["kind"]) == (*head, "cross")
+            assert names["changed"] == Head("cross", *head)
             assert (names["snapshot"], names["at_loss"]) == (steps[half["cross"]], steps[at_loss])
             assert (names["spread"], names["sharp"]) == pytest.approx((values[0], values[-1]), abs=1e-3)
         answer, (first, second, _) = outcome_of(run, "first_sharp_kind"), sorted(half, key=half.get)
         assert isinstance(answer, Answer) == (half[first] != half[second])
         if isinstance(answer, Answer):
-            assert right_of(answer) == first == answer.names["kind"]
+            assert right_of(answer) == first == answer.names["changed"].kind
             assert numbers_of(answer) == {kind: steps[at] for kind, at in half.items()}
 
 
@@ -104,7 +105,7 @@ def test_the_path_of_the_shipped_training_to_reverse_goes_against_the_main_diago
     answer = outcome_of(run_of("en-de", "I love my teacher."), "path_through_map")
     best = longest_lines(stored("reverse")[0]["0/cross"][-1])
     assert right_of(answer) == "other" and best["other"] > 2 * best["main"]
-    assert numbers_of(answer) == best and answer.texts == {"task": "reverse"}
+    assert numbers_of(answer) == best and answer.names["task"] == "reverse"
 
 
 def test_a_live_training_is_measured_itself():
@@ -115,7 +116,7 @@ def test_a_live_training_is_measured_itself():
     learned, path = (outcome_of(run_of("en-de", "Yes.", job=name), each) for each in measures)
     assert learned.done == (view.status.end == "goal") and f"{view.status.update}" in learned.truth
     assert numbers_of(path) == longest_lines(view.replay.trajectories[0].cross[-1])
-    assert path.texts == {"task": "copy"} and right_of(path) == "main"
+    assert path.names["task"] == "copy" and right_of(path) == "main"
 
 
 def test_a_training_that_sorts_was_stopped_or_is_unknown_has_learned_nothing():
@@ -123,7 +124,7 @@ def test_a_training_that_sorts_was_stopped_or_is_unknown_has_learned_nothing():
     (name,) = jobs.submit(ToySettings(task=Task.SORT, max_updates=5000))
     until(lambda: jobs.look(name).replay)
     path = outcome_of(run_of("en-de", "Yes.", job=name), "path_through_map")
-    assert path.texts == {"task": "reverse"}, "sorting has no path"
+    assert path.names["task"] == "reverse", "sorting has no path"
     jobs.stop(name)
     for job in (name, "", "nobody-knows-it"):
         assert not outcome_of(run_of("en-de", "Yes.", job=job), "learned_live").done

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, fact_array, headlines, open_page, page_text, payload
 
 from headlight.app import results
-from headlight.app.facts import PATTERN_WORDS
+from headlight.app.facts import pattern_words
 from headlight.views.training.replay_content import attention_maps, focus_of, output_story, replay_facts
 from transformer.interpret.head_patterns import measure_head
 from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
@@ -65,7 +65,7 @@ def test_facts_have_finite_losses_and_the_patterns_of_the_chosen_head(replay):
     assert (facts["steps"], facts["outputs"]) == (replay.steps.tolist(), list(trajectory.outputs))
     maps = attention_maps(trajectory, "decoder")[:, 1, 2]
     labels = [measure_head("decoder", each, trajectory.decoder_input_tokens).label for each in maps]
-    places = [label and PATTERN_WORDS[label][0] for label in labels]
+    places = [label and pattern_words()[label][0] for label in labels]
     assert [each and each["place"] for each in facts["patterns"]["1.2"]] == places
     one_row = dataclasses.replace(trajectory, decoder=trajectory.decoder[..., :1, :1])
     assert 0 < facts["uniform"] < 1 and facts_of(one_row)["uniform"] is None, "one row has no choice to measure"

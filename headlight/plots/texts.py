@@ -1,0 +1,17 @@
+"""Texts of figures, from texts.toml in this folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from headlight.language import texts_of
+
+
+def texts_beside(module: str) -> Callable[..., str]:
+    """Return a function that fills a text of a module, given its file, with named numbers by Python's own formats."""
+    path = Path(module)
+
+    def fill(name: str, /, **numbers: object) -> str:
+        text: str = texts_of(path.with_name("texts.toml"))[path.stem]["texts"][name]
+        return text.format(**numbers)
+
+    return fill

@@ -1,0 +1,76 @@
+"""Sentences that pages show are data: a room's Python has no more of them than its limit, others stand in texts.toml.
+
+`python tests/test_sentences.py headlight/app` lists those of the files whose names begin so.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+
+import pytest
+from support.source_files import ROOT, dotted, tree
+
+# Literals with three words or more, by room: names in addresses ("step by step"), formulas, and words that are shown
+# before the first import; those of headlight/lessons and headlight/classroom are on their way into tables.
+LIMITS = {
+    "headlight": 29,
+    "headlight/app": 8,
+    "headlight/classroom": 31,
+    "headlight/components": 11,
+    "headlight/lessons": 156,
+    "headlight/plots": 2,
+    "headlight/views": 12,
+    "pages": 0,
+}
+WORD = re.compile(r"(?<![\w.:/=&?<-])[A-Za-z]+['’]?[a-z]*(?=[\s.,:;!?)”]|$)")
+MARKUP = re.compile(r"<[^>]*>|\{[^}]*\}")
+
+
+def is_for_developers(node: ast.AST) -> bool:
+    """Return whether the words in a node are no page's: docstrings, errors, logs, the command line."""
+    match node:
+        case ast.Raise() | ast.Assert() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Call(func=function):
+            owner, _, name = dotted(function).rpartition(".")
+            is_command = name in ("add_argument", "add_parser", "print", "ArgumentParser")
+            return is_command or name.endswith("Error") or owner in ("log", "logger")
+    return False
+
+
+def literals(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the texts below a node, each with its line; a field of an f-string is {}."""
+    match node:
+        case _ if is_for_developers(node):
+            return
+        case ast.Constant(value=str(text)):
+            yield node.lineno, text
+        case ast.JoinedStr(values=parts):
+            yield node.lineno, "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+            for part in parts:
+                yield from literals(part.value) if isinstance(part, ast.FormattedValue) else ()
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from literals(child)
+
+
+def sentences(room: str) -> list[str]:
+    """Return the sentences of a room's files, each with its place: literals with three words or more besides markup."""
+    depth = "*.py" if room == "headlight" else "**/*.py"
+    paths = [path for path in sorted((ROOT / room).glob(depth)) if "node_modules" not in path.parts]
+    return [
+        f"{path.relative_to(ROOT).as_posix()}:{line}: {text}"
+        for path in paths
+        for line, text in literals(tree(path))
+        if len(WORD.findall(MARKUP.sub(" ", text))) >= 3
+    ]
+
+
+@pytest.mark.parametrize("room", LIMITS)
+def test_sentences_of_pages_are_data(room):
+    assert len(sentences(room)) <= LIMITS[room], "\n".join(sentences(room))
+
+
+if __name__ == "__main__":
+    print("\n".join(each for room in LIMITS for each in sentences(room) if each.startswith(sys.argv[1])))
