@@ -168,6 +168,11 @@ def one_of(
     return Answer(Kind.ONE, options=options, right={best.name}, names=values, tells=tells)
 
 
+def percentage(share: float, **names: Any) -> Answer:
+    """Return a question for a share in percent, to be estimated within ten; it joins the names as `share`."""
+    return Answer(Kind.NUMBER, value=100 * share, tolerance=10.0, bounds=(0.0, 100.0), names={"share": share, **names})
+
+
 def largest(options: Iterable[Option]) -> set[str]:
     """Return the name of the option whose number is the largest."""
     return {max(options, key=lambda option: option.value or 0.0).name}

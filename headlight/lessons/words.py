@@ -15,7 +15,7 @@ from typing import Any
 
 from headlight.app.finding import Formatter
 from headlight.language import number, texts_of
-from headlight.plots.names import sentence_case
+from headlight.plots.names import part_name, sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING
 from transformer.model.heads import Head
@@ -126,4 +126,5 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "number": number_words,
     "output": quoted_output,
     "translation": translated,  # at the end of a sentence
+    "part": part_name,
 }

@@ -2,18 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from headlight.app import results
+from headlight.app.finding import TokenAt
 from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_ids
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
-from headlight.lessons.words import translated
-from headlight.plots.numbers import format_probability, pluralize, signed
-from headlight.plots.tokens import quoted, quoted_at
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, one_of
+from headlight.lessons.words import Say
 from transformer import Beam
 from transformer.data.tokenizer import SPACE
 from transformer.decoding.sampling import truncate
@@ -30,7 +30,6 @@ from .wording import (
     language_of,
     meanings_of,
     only_words,
-    quoted_all,
     readable,
     readable_candidates,
     told_apart,
@@ -44,91 +43,38 @@ SHORT = 3  # letters of words that a translation may lack
 MOST_FORCED = 12  # candidates that are tried for one that makes a translation longer
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """A step of a greedy translation, from 0, and the place of its second candidate in the trace's list."""
-
-    trace: Trace
-    step: int
-    second: int
-
-    @property
-    def second_token(self) -> str:
-        return readable_candidates(self.trace, self.trace.candidate_tokens[self.step])[self.second]
-
-    @property
-    def prefix(self) -> tuple[int, ...]:
-        """Return the ids that force the second candidate."""
-        return (*self.trace.target_ids[: self.step], int(self.trace.candidate_ids[self.step][self.second]))
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """Return step, word (what was written), chance, second, and prefix: what forces the second."""
-        return {
-            "step": self.step,
-            "word": readable(self.trace.target_tokens)[self.step],
-            "chance": format_probability(float(self.trace.target_probabilities[self.step])),
-            "second": self.second_token,
-            "prefix": _dotted(self.prefix),
-        }
-
-
 @measure
 def hardest_token(run: Run) -> Answer:
     """Ask at which word, or part of one, the entropy of the next-token distribution is highest.
 
-    names: step, word (what it wrote there).
+    names: step, word (what it wrote there), token (this with its step where it stands twice), value (the entropy),
+    candidates (how many best tokens are listed), best and listed, the probabilities of the first and of all of them.
     """
     trace = results.trace(run.greedy)
     ranked = sorted(word_steps(trace) or trace.scored_steps, key=lambda step: -trace.entropies[step])
-    hardest = ranked[0]
-    others = [step for step in ranked if trace.entropies[hardest] - trace.entropies[step] >= NEAR_NATS]
-    candidates = trace.candidate_probabilities[hardest]
-    if not others or candidates[0] > SURE:
-        raise Undecided("The model is about equally sure of all tokens of this translation, or sure of each.")
-    words = readable(trace.target_tokens)
-    entropy = {step: float(trace.entropies[step] + 0.0) for step in (hardest, *_spread(others, MOST_OPTIONS - 1))}
-    options = tuple(
-        Option(str(step + 1), quoted_at(words, step, "step"), f"There it is {value:.2f} nats.", value)
-        for step, value in entropy.items()
-    )
-    return Answer(
-        Kind.ONE,
-        f"Of these tokens {options[0].label} has the highest entropy: {entropy[hardest]:.2f} nats. "
-        f"The best token has {format_probability(float(candidates[0]))}, the {len(candidates)} best "
-        f"{format_probability(float(candidates.sum()))}; all others share the rest.",
-        "The entropies in nats: " + ", ".join(f"{option.label} {option.value:.2f}" for option in options) + ".",
-        options,
-        largest(options),
-        names={"step": hardest, "word": words[hardest]},
-    )
+    others = [step for step in ranked if trace.entropies[ranked[0]] - trace.entropies[step] >= NEAR_NATS]
+    chances, words = trace.candidate_probabilities[ranked[0]], readable(trace.target_tokens)
+    if not others or chances[0] > SURE:
+        raise Undecided("no_hardest_token")
+    options = [
+        Option(str(step + 1), value=float(trace.entropies[step] + 0.0), values={"token": TokenAt(words, step, "step")})
+        for step in (ranked[0], *_spread(others, MOST_OPTIONS - 1))
+    ]
+    names: dict[str, Any] = {"step": ranked[0], "word": words[ranked[0]], "candidates": len(chances)}
+    return one_of(options, **names, best=float(chances[0]), listed=float(chances.sum()))
 
 
 @measure
 def second_candidate(run: Run) -> Answer:
     """Ask which token came second where the second was most probable.
 
-    names: those of `_Choice`.
+    names: those of `_open_choice`, and value, the probability of the second.
     """
-    choice = _open_choice(run)
-    trace, step = choice.trace, choice.step
-    looks = readable_candidates(trace, trace.candidate_tokens[step])
-    offered = [at for at in _looking_apart(trace, step) if _forced_word(run, trace, step, at)][:MOST_OPTIONS]
-    chances = {at: float(trace.candidate_probabilities[step, at]) for at in offered}
-    words = {at: format_probability(chance) for at, chance in chances.items()}
-    options = tuple(
-        Option(str(int(trace.candidate_ids[step, at])), quoted(looks[at]), f"It has {words[at]}.", chance)
-        for at, chance in chances.items()
-    )
-    return Answer(
-        Kind.ONE,
-        f"Second came {options[0].label} with {words[choice.second]}, behind {quoted(choice.names['word'])} with "
-        f"{choice.names['chance']}.",
-        f"The candidates: {', '.join(f'{quoted(looks[at])} {chance}' for at, chance in words.items())}.",
-        options,
-        largest(options),
-        names=choice.names,
-    )
+    trace, step, others, names = _open_choice(run)
+    looks, chances = readable_candidates(trace, trace.candidate_tokens[step]), trace.candidate_probabilities[step]
+    ids = trace.candidate_ids[step].tolist()
+    options = (Option(str(ids[at]), value=float(chances[at]), values={"token": looks[at]}) for at in others)
+    return one_of(options, **names)
 
 
 @measure
@@ -138,110 +84,78 @@ def after_forcing(run: Run) -> Answer:
     Not asked where only words come back, such as the one that was replaced: they are new there, and they are not. Nor
     is another form of a word that went a new one.
 
-    names: those of `_Choice`.
+    names: those of `_open_choice`, text and forced_text, both translations, before, now and new, words behind.
     """
-    choice = _open_choice(run)
-    trace, step = choice.trace, choice.step
+    trace, step, others, names = _open_choice(run)
     if not trace.has_room_after(step):
-        raise Undecided("This translation is too long to force another token.")
-    forced = results.trace(replace(run.greedy, prefix=choice.prefix))
+        raise Undecided("no_room_to_force")
+    forced = results.trace(replace(run.greedy, prefix=_forcing(trace, step, others[0])))
     (word, *before), (_, *now) = ([*filter(is_word, words_of(each.target_tokens[step:]))] for each in (trace, forced))
     if not before or (before != now and before == now[-len(before) :]):
-        raise Undecided("No word follows here that could be another one, or all stay and others come before them.")
+        raise Undecided("no_word_follows")
     old, rest, after = (Counter(map(str.lower, one)) for one in ([word, *before], before, now))
     gone, come = old - after, (after - rest).keys()
     new = come - old.keys()
     if come and not new:
-        raise Undecided("Only a word that stood here before comes again: it is new in its place, and it is not.")
+        raise Undecided("no_new_word")
     if new and all(any(is_a_form(one, other) for other in gone) for one in new):
-        raise Undecided("Only the forms of words change here.")
-    labels = {
-        "stay": "they stay as they are",
-        "moved": "no new words come in, but their order or their number changes",
-        "new": "new words come in",
-    }
-    spelled = dict.fromkeys(one for one in now if one.lower() in new)
-    feedback = f"Before: {quoted_all(before)}. Now: {quoted_all(now) or 'none'}. New: {quoted_all(spelled) or 'none'}."
-    return Answer(
-        Kind.ONE,
-        f"With {quoted(choice.second_token)} forced the model writes: {translated(forced.target_text)} "
-        f"Before, it wrote: {translated(trace.target_text)}",
-        feedback,
-        tuple(Option(name, label, feedback) for name, label in labels.items()),
-        {"new" if new else "stay" if before == now else "moved"},
-        names=choice.names,
-    )
+        raise Undecided("forms_change")
+    spelled, none = tuple(dict.fromkeys(one for one in now if one.lower() in new)), (Say("none"),)
+    names |= {"text": trace.target_text, "forced_text": forced.target_text}
+    names |= {"before": tuple(before), "now": tuple(now) or none, "new": spelled or none}
+    right = "new" if new else "stay" if before == now else "moved"
+    return one_of(map(Option, ("stay", "moved", "new")), right, **names)
 
 
 @measure
 def tempered(run: Run) -> Answer:
     """Ask how probable the best token becomes at a low temperature.
 
-    names: those of `_Choice`, and temperature.
+    names: those of `_open_choice`, temperature, the low one, as an address has it draw_temperature, and flat, a high
+    one; sharpened, plain and flattened, the probability at these and at 1; ratio to the next token, and squared.
     """
-    choice = _open_choice(run)
-    logits = results.study(run.greedy).stream().logits[choice.step]
-    cuts = {
-        each: truncate(logits, each, forbidden=run.translator.model.config.never_chosen) for each in (SHARP, 1.0, FLAT)
-    }
+    _, step, _, names = _open_choice(run)
+    logits = results.study(run.greedy).stream().logits[step]
+    never = run.translator.model.config.never_chosen
+    cuts = {each: truncate(logits, each, forbidden=never) for each in (SHARP, 1.0, FLAT)}
     ranked = cuts[1.0].order[cuts[1.0].retained[cuts[1.0].order]]
-    chances = {temperature: float(cut.final[ranked[0]]) for temperature, cut in cuts.items()}
-    if chances[SHARP] - chances[1.0] < NEAR_CHANCES or chances[1.0] - chances[FLAT] < NEAR_CHANCES:
-        raise Undecided("The model is so sure here that the temperature hardly changes anything.")
-    word = quoted(choice.names["word"])
-    written = {each: format_probability(value) for each, value in chances.items()}
+    sharpened, plain, flattened = chances = [float(cut.final[ranked[0]]) for cut in cuts.values()]
+    if min(sharpened - plain, plain - flattened) < NEAR_CHANCES:
+        raise Undecided("sure_at_any_temperature")
     ratio = float(f"{np.divide(*cuts[1.0].final[ranked[:2]]):.4g}")
-    feedback = {
-        SHARP: f"That is what temperature {SHARP:g} gives.",
-        1.0: "That is what the logits give as they are, at temperature 1.",
-        FLAT: f"That is what temperature {FLAT:g} gives.",
-    }
-    options = tuple(Option(f"{each:g}", written[each], feedback[each], chances[each]) for each in chances)
-    return Answer(
-        Kind.ONE,
-        f"{word} has {written[SHARP]} at temperature {SHARP:g}, {written[1.0]} at 1, {written[FLAT]} at {FLAT:g}.",
-        f"Divided by {SHARP:g} the logits are twice as far apart, which squares the ratio of any two tokens: of "
-        f"{word} to the next one from {ratio:g} to {ratio**2:.4g}.",
-        options,
-        largest(options),
-        names=choice.names | {"temperature": f"{SHARP:g}"},
-    )
+    names |= {"sharpened": sharpened, "plain": plain, "flattened": flattened, "ratio": ratio}
+    names |= {"draw_temperature": f"{SHARP:g}", "flat": FLAT, "squared": ratio**2}
+    shares = zip(cuts, chances, strict=True)
+    return one_of((Option(f"{at:g}", value=share, values={"temperature": at}) for at, share in shares), **names)
 
 
 @measure
 def best_of_beam(run: Run, size: int) -> Answer:
     """Ask which of the translations that a beam search without penalty finds is the most probable, greedy's aside.
 
-    names: size, greedy (log P of greedy's).
+    names: size, text and value, the translation and its log P, translation and greedy, those of greedy decoding.
     """
     decode, greedy = run.translator.tokenizer.decode, results.study(run.greedy).hypotheses()[0]
     beam = results.study(replace(run.greedy, strategy=Beam(size, 0.0))).search().ended
-    of_greedy = decode(list(greedy.ids))
+    of_greedy, language = decode(list(greedy.ids)), language_of(run)
     hypotheses = {of_greedy: greedy}  # the best of those that have the same words
     for one in sorted(beam, key=lambda each: -each.log_probability):
         if only_words(text := decode(list(one.ids))) not in map(only_words, hypotheses):
             hypotheses[text] = one
+    best, *others = [text for text in hypotheses if text != of_greedy] or [""]
+    offered = [best, *(text for text in others if not _loses_words(best, text, language))][:MOST_OPTIONS]
+    if _loses_words(best, of_greedy, language):
+        raise Undecided("translation_loses_a_word")
+    if len(offered) < 3:
+        raise Undecided("no_three_translations")
     log_p = {text: one.log_probability for text, one in hypotheses.items()}
-    best, *others = [text for text in log_p if text != of_greedy] or [""]
-    offered = [best, *(text for text in others if not _loses_words(best, text, language_of(run)))][:MOST_OPTIONS]
-    if _loses_words(best, of_greedy, language_of(run)):
-        raise Undecided("The most probable of the other translations leaves out a word of the source.")
-    if len(offered) < 3 or log_p[offered[0]] - log_p[offered[1]] < NEAR_NATS:
-        raise Undecided("Beam search finds no three other translations here of which one is plainly most probable.")
-    words = {text: f"log P {signed(value, 2)}" for text, value in log_p.items()}
-    looks = dict(zip(offered, told_apart((*offered, of_greedy), language_of(run)), strict=False))
-    options = tuple(
-        Option(_dotted(hypotheses[text].ids), looks[text], f"It has {words[text]}.", log_p[text]) for text in offered
-    )
-    than = "higher" if log_p[offered[0]] > log_p[of_greedy] else "lower"
-    return Answer(
-        Kind.ONE,
-        f"“{offered[0]}” has {words[offered[0]]}, {than} than greedy's “{of_greedy}” with {words[of_greedy]}.",
-        "The sum of all tokens' log-probabilities: " + "; ".join(f"“{text}” {words[text]}" for text in offered) + ".",
-        options,
-        largest(options),
-        names={"size": size, "greedy": signed(log_p[of_greedy], 2), "translation": of_greedy},
-    )
+    options = [
+        Option(_dotted(hypotheses[text].ids), value=log_p[text], values={"text": text, "look": look})
+        for text, look in zip(offered, told_apart((*offered, of_greedy), language), strict=False)
+    ]
+    tells = "truth" if log_p[best] > log_p[of_greedy] else "truth_lower"
+    names = {"size": size, "translation": of_greedy, "greedy": log_p[of_greedy]}
+    return one_of(options, by=NEAR_NATS, reason="no_three_translations", tells=tells, **names)
 
 
 def _loses_words(one: str, other: str, language: str) -> bool:
@@ -262,28 +176,21 @@ def _dotted(ids: Sequence[int]) -> str:
 def longer_translation(run: Run) -> Answer:
     """Ask for a forced beginning that makes the translation longer; the address says what is forced.
 
-    names: prefix (one that does, as an address has it), step (its last token's).
+    names: prefix (one that does, as an address has it), step and token, its last one; text, words, how many it has, and
+    before and words_before, how many without anything forced, as a number and with its noun.
     """
-    request = run.greedy
     forced = parse_ids(run.address.get("prefix", ""))
-    if not run.translator.may_begin_with(forced):
-        forced = ()
-    free = results.trace(request)
-    now = results.trace(replace(request, prefix=forced)) if forced else free
+    forced = forced if run.translator.may_begin_with(forced) else ()
+    free, now = results.trace(run.greedy), results.trace(replace(run.greedy, prefix=forced))
     before, after = _words(free), _words(now)
-    longer = _longer(request) or (forced if after > before else ())
+    longer = _longer(run.greedy) or (forced if after > before else ())
     if not longer:
-        raise Undecided("No likely candidate that is forced makes this translation longer.")
-    counted = f"It has {pluralize(after, 'word')}, and without anything forced {before}."
+        raise Undecided("no_longer_translation")
     piece = run.translator.tokenizer.piece_text(longer[-1])
-    return Answer(
-        Kind.DO,
-        f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{free.target_text}”",
-        f"The model's own translation has {pluralize(before, 'word')}. It gets longer with a candidate of step "
-        f"{len(longer)}: {quoted(readable_candidates(free, [piece])[0])}.",
-        done=after > before,
-        names={"prefix": _dotted(longer), "step": len(longer) - 1},
-    )
+    names = {"prefix": _dotted(longer), "step": len(longer) - 1, "token": readable_candidates(free, [piece])[0]}
+    names |= {"text": now.target_text, "before": before}
+    names |= {"words": Say("words", {"count": after}), "words_before": Say("words", {"count": before})}
+    return Answer(Kind.DO, tells="truth" if forced else "free", done=after > before, names=names)
 
 
 def _words(trace: Trace) -> int:
@@ -297,21 +204,22 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
     Of several the ones whose whole translation is the most probable: a likely token may lead to an unlikely rest.
     """
     free = results.trace(request)
-    candidates = [
-        (float(free.candidate_probabilities[step, at]), step, int(free.candidate_ids[step, at]))
+    chances = {
+        _forcing(free, step, at): float(free.candidate_probabilities[step, at])
         for step in free.scored_steps
         if free.has_room_after(step)
         for at in _others(free, step)[:MOST_OPTIONS]
         if is_word(free.candidate_tokens[step][at])
-    ]
-    prefixes = [(*free.target_ids[:step], token) for _, step, token in sorted(candidates, reverse=True)[:MOST_FORCED]]
+    }
+    prefixes = sorted(chances, key=chances.__getitem__, reverse=True)[:MOST_FORCED]
     forced = {prefix: results.trace(replace(request, prefix=prefix)) for prefix in prefixes}
     longer = [prefix for prefix in prefixes if _words(forced[prefix]) > _words(free)]
     return max(longer, key=lambda prefix: float(np.log(forced[prefix].target_probabilities).sum()), default=())
 
 
-def _open_choice(run: Run) -> _Choice:
-    """Return the step whose second candidate is most probable, and plainly before the third: whole words, as a fourth.
+def _open_choice(run: Run) -> tuple[Trace, int, list[int], dict[str, Any]]:
+    """Return the greedy trace, the step whose second candidate is most probable and plainly before the third, places of
+    other candidates, whole words, the second first, and names: step, word, chance, second, prefix (what forces it).
 
     Raises Undecided.
 
@@ -319,33 +227,38 @@ def _open_choice(run: Run) -> _Choice:
     and so is the hardest one: its candidates are shown where that one is asked for.
     """
     trace = results.trace(run.greedy)
-    choices: list[tuple[bool, bool, float, int, int]] = []
+    choices: list[tuple[bool, bool, float, int, list[int]]] = []
     letters = not trace.target_tokens[0].startswith(SPACE)
     hardest = max(word_steps(trace) or trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
         apart = _looking_apart(trace, step)
-        if len(apart) < 2 or apart[0] != _others(trace, step)[0]:
-            continue
-        if not letters and not is_whole_word(trace.target_tokens, step):
+        is_whole = letters or is_whole_word(trace.target_tokens, step)
+        if not is_whole or len(apart) < 2 or apart[0] != _others(trace, step)[0]:
             continue
         second, third = (float(trace.candidate_probabilities[step, at]) for at in apart[:2])
         if second >= max(LEAST_SECOND, PLAINLY * third):
             tokens = (trace.target_tokens[step], trace.candidate_tokens[step][apart[0]])
             written, rival = (meanings_of(token.removeprefix(SPACE), language_of(run)) for token in tokens)
-            choices.append((not written & rival, step != hardest, second, step, apart[0]))
-    for *_, step, at_second in sorted(choices, reverse=True):
-        others = (at for at in _looking_apart(trace, step)[1:] if _forced_word(run, trace, step, at))
-        if _forced_word(run, trace, step, at_second) and next(others, None) and next(others, None):
-            return _Choice(trace, step, at_second)
-    raise Undecided("At no step of this translation is one word plainly the second.")
+            choices.append((not written & rival, step != hardest, second, step, apart))
+    for *_, step, apart in sorted(choices, reverse=True):
+        whole = list(islice((at for at in apart if letters or _forced_word(run, trace, step, at)), MOST_OPTIONS))
+        if whole[:1] == apart[:1] and len(whole) > 2:
+            names = {"step": step, "word": readable(trace.target_tokens)[step]}
+            names |= {"second": readable_candidates(trace, trace.candidate_tokens[step])[apart[0]]}
+            names |= {"chance": float(trace.target_probabilities[step])}
+            return trace, step, whole, names | {"prefix": _dotted(_forcing(trace, step, apart[0]))}
+    raise Undecided("no_second")
 
 
 def _forced_word(run: Run, trace: Trace, step: int, at: int) -> bool:
-    """Return whether a candidate is a whole word when it is forced; True for a task of letters."""
-    if not trace.target_tokens[0].startswith(SPACE):
-        return True
-    forced = results.trace(replace(run.greedy, prefix=_Choice(trace, step, at).prefix))
-    return is_word(forced.target_tokens[step]) and is_whole_word(forced.target_tokens, step)
+    """Return whether a candidate is a whole word when it is forced."""
+    tokens = results.trace(replace(run.greedy, prefix=_forcing(trace, step, at))).target_tokens
+    return is_word(tokens[step]) and is_whole_word(tokens, step)
+
+
+def _forcing(trace: Trace, step: int, at: int) -> tuple[int, ...]:
+    """Return the ids that force a candidate."""
+    return (*trace.target_ids[:step], int(trace.candidate_ids[step][at]))
 
 
 def _others(trace: Trace, step: int) -> list[int]:
@@ -357,12 +270,12 @@ def _others(trace: Trace, step: int) -> list[int]:
 
 def _looking_apart(trace: Trace, step: int) -> list[int]:
     """Return those of `_others` that look like neither the token that was taken nor one before them."""
-    apart: list[int] = []
-    tokens, taken = trace.candidate_tokens[step], trace.target_tokens[step]
+    apart: dict[str, int] = {}
     for at in _others(trace, step):
-        if not any(is_a_form(tokens[at], other) for other in (taken, *(tokens[each] for each in apart))):
-            apart.append(at)
-    return apart
+        token = trace.candidate_tokens[step][at]
+        if not any(is_a_form(token, other) for other in (trace.target_tokens[step], *apart)):
+            apart[token] = at
+    return [*apart.values()]
 
 
 def _spread(steps: Sequence[int], count: int) -> list[int]:

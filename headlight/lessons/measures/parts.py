@@ -6,9 +6,8 @@ from zlib import crc32
 import numpy as np
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure
-from headlight.plots.names import kind_head_name, one_head_name, part_name, sentence_case
-from headlight.plots.numbers import percent, signed
+from headlight.lessons.answer import Answer, Option, Run, Undecided, measure, one_of, percentage
+from headlight.plots.names import part_name
 from headlight.views.research import why_content
 from headlight.views.research.why_content import Cell
 from transformer.interpret.head_patterns import is_word
@@ -18,7 +17,7 @@ from transformer.interpret.what_if.intervention import Zero
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
-from .wording import MOST_OPTIONS, NEAR, head_names, in_percent, moved, readable
+from .wording import MOST_OPTIONS, NEAR, head_names, moved, readable
 
 NEAR_SCORE = 0.2  # between two sums of products: less does not decide
 
@@ -28,9 +27,7 @@ def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]
 
     rank: 2 for another row, that of the greatest weight on another word.
     """
-    trace = run.trace
-    layer, number = results.default_head(run.request, "cross").index
-    head = Head(AttentionKind.CROSS, layer, number)
+    trace, head = run.trace, results.default_head(run.request, "cross")
     query, maps = why_content.default_query(trace, head), why_content.weights_of(trace, head)
     if rank > 1:
         read = [trace.source_tokens[key] for key in maps.argmax(axis=1)]
@@ -38,57 +35,39 @@ def _cell_of(run: Run, rank: int = 1) -> tuple[Cell, ScoreParts, dict[str, Any]]
         rows = [row for row in rows if is_word(trace.target_tokens[row])]
         query = max(rows, key=lambda row: maps[row].max(), default=0)
     key, *others = why_content.keys_by_weight(trace, head, query)
-    weights = maps[query]
-    if not others or weights[key] - weights[others[0]] < NEAR:
-        raise Undecided("No row of this head has one weight that is clearly the largest here.")
-    keys, words = readable(keys_of(trace, head.kind)), readable(trace.target_tokens)
-    names = {"cell_head": head, "head_name": one_head_name(layer, number), "row": query, "key": key}
-    names |= {"against": others[0], "word": words[query], "read": keys[key], "other": keys[others[0]]}
-    return Cell(head, query, key, others[0]), run.study.parts(head, query, key, others[0]), names
+    if not others or maps[query, key] - maps[query, others[0]] < NEAR:
+        raise Undecided("no_largest_weight")
+    keys, word = readable(keys_of(trace, head.kind)), readable(trace.target_tokens)[query]
+    names = {"cell_head": head, "row": query, "key": key, "against": others[0], "word": word, "read": keys[key]}
+    parts = run.study.parts(head, query, key, others[0])
+    return Cell(head, query, key, others[0]), parts, names | {"other": keys[others[0]], "score": parts.score}
 
 
 @measure
 def part_of_lead(run: Run, side: str, rank: int = 1) -> Answer:
     """Ask which part of the "query" or the "key" makes the largest share of the lead of the key that a head reads.
 
-    rank: 2 for another row of the same head. names: cell_head, head_name, row, key and against, word, read, other.
+    rank: 2 for another row of the same head. names: cell_head, row, key and against, word, read, other, score (the
+    lead), part and value, the largest and its share, and rest, all that no option has.
     """
     _, parts, names = _cell_of(run, rank)
     grouped = parts.grouped()
     streams, axis = (grouped.query_parts, 1) if side == "query" else (grouped.key_parts, 0)
     sums = {part: float(total) for part, total in zip(streams, grouped.products.sum(axis=axis), strict=True)}
     ranked = sorted((part for part in sums if part.kind != BIASES), key=lambda part: -sums[part])[:MOST_OPTIONS]
-    best = ranked[0]
-    others = max(total for part, total in sums.items() if part != best)
-    if sums[best] < NEAR_SCORE or sums[best] - others < NEAR_SCORE:
-        raise Undecided(f"No part of the {side} makes a plainly larger share of this lead than all others here.")
+    best, others = sums[ranked[0]], max(total for part, total in sums.items() if part != ranked[0])
+    if best < NEAR_SCORE or best - others < NEAR_SCORE:
+        raise Undecided("no_query_part" if side == "query" else "no_key_part")
     rest = round(parts.score, 2) - sum(round(sums[part], 2) for part in ranked)  # adds up as it is shown
-    options = tuple(
-        Option(
-            part_name(part),
-            part_name(part),
-            f"It adds {signed(sums[part], 2)} to the lead of {signed(parts.score, 2)}.",
-            sums[part],
-        )
-        for part in ranked
-    )
-    return Answer(
-        Kind.ONE,
-        f"The {side}'s {part_name(best)} adds {signed(sums[best], 2)} to the lead of {signed(parts.score, 2)}, more "
-        "than any other part.",
-        f"By part: {'; '.join(f'{part_name(part)}: {signed(sums[part], 2)}' for part in ranked)}; all others together: "
-        f"{signed(rest, 2)}. That makes {signed(parts.score, 2)}.",
-        options,
-        largest(options),
-        names=names,
-    )
+    options = (Option(part_name(part), value=sums[part], values={"part": part}) for part in ranked)
+    return one_of(options, tells="truth" if side == "query" else "truth_key", **names, rest=rest)
 
 
 @measure
 def needed_head(run: Run) -> Answer:
     """Ask without which earlier head the lead falls most in a run: of those whose parts matter most to its sum.
 
-    names: as `part_of_lead`, and removed (that head).
+    names: those of the cell as in `part_of_lead`, removed (that head), moved (what happens to the lead without it).
     """
     cell, parts, names = _cell_of(run)
     heads, falls = why_content.writers(parts)[:MOST_OPTIONS], dict[Head, float]()
@@ -96,70 +75,43 @@ def needed_head(run: Run) -> Answer:
         under = run.study.under(Zero.of(head), same_target=True).trace
         row = np.maximum(why_content.weights_of(under, cell.head)[cell.query], np.finfo(np.float32).tiny)
         falls[head] = parts.score - float(np.log(row[cell.key] / row[cell.against]))
-    best, *others = sorted(falls, key=lambda head: -falls[head])
-    if not others or falls[best] < NEAR_SCORE or falls[best] - falls[others[0]] < NEAR_SCORE:
-        raise Undecided("No single head that wrote before is needed plainly more than all others here.")
-    lead = f"the lead of {signed(parts.score, 2)}"
-    options = tuple(
-        Option(head.address, kind_head_name(head), f"Without it {lead} {moved(fall)}.", fall)
-        for head, fall in falls.items()
-    )
-    return Answer(
-        Kind.ONE,
-        f"Without {kind_head_name(best)} {lead} {moved(falls[best])}, the most of these.",
-        "Without each: " + "; ".join(f"{kind_head_name(head)}: the lead {moved(falls[head])}" for head in falls) + ".",
-        options,
-        largest(options),
-        names=names | {"removed": best},
-    )
+    if max(falls.values(), default=0.0) < NEAR_SCORE:
+        raise Undecided("no_needed_head")
+    options = [
+        Option(head.address, value=fall, values={"removed": head, "moved": moved(fall)}) for head, fall in falls.items()
+    ]
+    return one_of(options, by=NEAR_SCORE, reason="no_needed_head", **names)
 
 
 @measure
 def resting_share(run: Run) -> Answer:
     """Ask what percentage a head of cross-attention gives to keys without content: one of the most or the least.
 
-    names: layer, head, head_name, and mean, the percentage of all heads.
+    names: resting (that head), share (its share), and least, most and mean, those of all heads.
     """
     shares = run.trace.special_share().total(AttentionKind.CROSS)
     ranked = sorted(np.ndindex(*shares.shape), key=shares.__getitem__)
     extreme = [*ranked[:3], *ranked[-4:-1]]  # the first of all is asked for in the next step
     at = extreme[crc32(run.request.text.encode()) % len(extreme)]
-    return Answer(
-        Kind.NUMBER,
-        f"It gives them {percent(float(shares[at]))} of its weight.",
-        f"From head to head it goes from {percent(float(shares.min()))} to {percent(float(shares.max()))}.",
-        **in_percent(float(shares[at])),
-        names=head_names(*at) | {"mean": float(shares.mean())},
-    )
+    least, most, mean = float(shares.min()), float(shares.max()), float(shares.mean())
+    return percentage(float(shares[at]), resting=Head(AttentionKind.CROSS, *at), least=least, most=most, mean=mean)
 
 
 @measure
 def resting_head(run: Run) -> Answer:
     """Ask which head of cross-attention gives the largest share of its weight to the end of sentence.
 
-    names: resting (that head).
+    names: resting (that head), layer, head, value (its share), and mean, the share of all heads together.
     """
     ends = [token == "</s>" for token in run.trace.source_tokens]
     weights = run.trace.cross[..., ends].sum(axis=-1).mean(axis=-1, dtype=np.float64)  # layers heads
-    shares = {Head(AttentionKind.CROSS, *map(int, at)): float(share) for at, share in np.ndenumerate(weights)}
-    best, *others = sorted(shares, key=lambda head: -shares[head])
-    behind = [head for head in others if shares[best] - shares[head] >= NEAR]
+    heads = [Head(AttentionKind.CROSS, *at) for at in np.ndindex(*weights.shape)]
+    best, *others = sorted(heads, key=lambda head: -weights[head.index])
+    behind = [head for head in others if weights[best.index] - weights[head.index] >= NEAR]
     if not behind:
-        raise Undecided("No head rests on the end of the sentence clearly more than others here.")
-    options = tuple(
-        Option(
-            head.address,
-            one_head_name(*head.index),
-            f"It gives {percent(shares[head])} of its weight to the end.",
-            shares[head],
-        )
+        raise Undecided("no_resting_head")
+    options = [
+        Option(head.address, value=float(weights[head.index]), values={"resting": head, **head_names(*head.index)})
         for head in dict.fromkeys((best, behind[0], behind[len(behind) // 2], behind[-1]))
-    )
-    return Answer(
-        Kind.ONE,
-        f"{sentence_case(options[0].label)} gives {percent(shares[best])} of its weight to the end.",
-        f"All heads together give it {percent(float(weights.mean()))}.",
-        options,
-        largest(options),
-        names={"resting": best},
-    )
+    ]
+    return one_of(options, mean=float(weights.mean()))

@@ -295,6 +295,7 @@ def parts_of(run: Run, names):
 @pytest.mark.parametrize("side", ["query", "key"])
 def test_the_part_that_carries_the_lead_has_the_largest_sum_of_products(side):
     for run, answer in decided("part_of_lead", side=side):
+        assert answer.truth.startswith(f"The {side}'s ")
         frame, head = parts_of(run, answer.names).to_frame(), answer.names["cell_head"]
         frame = frame[~frame[f"{side}_kind"].isin(["biases", "relative position"])]
         sums = frame.groupby([f"{side}_kind", f"{side}_layer"], dropna=False)["value"].sum()
