@@ -36,13 +36,12 @@ def one_head_name(layer: int, head: int) -> str:
 
 def kind_name(kind: str) -> str:
     """Return a kind of attention: "Cross-attention"."""
-    return _text(kind)
+    return sentence_case(kind_words(kind))
 
 
 def kind_words(kind: str) -> str:
     """Return a kind of attention for use within a sentence: "cross-attention"."""
-    name = kind_name(kind)
-    return f"{name[0].lower()}{name[1:]}"
+    return _text(kind)
 
 
 def kind_head_name(head: Head) -> str:
