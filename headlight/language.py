@@ -6,7 +6,9 @@ shown in English. In all of them quotations stand between “ and ”, and numbe
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, reduce
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from transformer.untrusted import read_toml
 ENGLISH = "en"
 LANGUAGES: Mapping[str, Mapping[str, Any]] = read_toml(Path(__file__).with_suffix(".toml"))
 _QUOTATION = re.compile("“([^“”„]*)”")
+_speaking: ContextVar[str] = ContextVar("speaking", default="")
 _chosen: list[Callable[[], str]] = [lambda: ENGLISH]
 
 
@@ -26,7 +29,17 @@ def choose_language(by: Callable[[], str]) -> None:
 
 def language() -> str:
     """Return the language of the interface: "en", "de" or "fr"."""
-    return _chosen[0]()
+    return _speaking.get() or _chosen[0]()
+
+
+@contextmanager
+def speaking(name: str) -> Iterator[None]:
+    """Show texts in a language meanwhile, whatever was chosen."""
+    token = _speaking.set(name)
+    try:
+        yield
+    finally:
+        _speaking.reset(token)
 
 
 def convention(name: str) -> Any:

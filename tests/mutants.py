@@ -119,7 +119,8 @@ def failing_test(tree: Path, arguments: Sequence[str], seconds: float) -> str:
 
 def failing_javascript(tree: Path, room: Room) -> str:
     """Return the first failing test of node, "" for none. Raises TimeoutError."""
-    command = ["node", "--test", "--test-reporter=tap", *(str(path) for path in files_of(tree, room.javascript))]
+    files = map(str, files_of(tree, room.javascript))
+    command = ["node", "--import", "./tests/javascript/texts.js", "--test", "--test-reporter=tap", *files]
     try:
         ended = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=SECONDS_PER_FAULT)
     except subprocess.TimeoutExpired:

@@ -14,11 +14,11 @@ NO_COMPONENTS = {"lib", "export", "node_modules", "__pycache__"}
 
 @pytest.fixture
 def write(tmp_path):
-    """Return a function that writes modules by their names and returns the path of the first."""
+    """Return a function that writes modules by their names, and texts, and returns the path of the first."""
 
     def write(**sources: str) -> Path:
         for name, source in sources.items():
-            path = tmp_path / f"{name}.js"
+            path = tmp_path / (f"{name}.toml" if name.endswith("/texts") else f"{name}.js")
             path.parent.mkdir(exist_ok=True)
             path.write_text(source, encoding="utf-8")
         return tmp_path / f"{next(iter(sources))}.js"
@@ -56,9 +56,25 @@ def test_exports_are_handed_on_and_other_names_stay_private(write):
     assert len(re.findall(r"^export", text, re.MULTILINE)) == 1 and not re.search(r"^import", text, re.MULTILINE)
 
 
+SAYING = 'import { say } from "./texts.toml";\nexport default say("it");\n'
+
+
+def test_a_module_is_given_its_own_table_of_texts(write):
+    texts = '# of both\n[entry]\nit = "“{a}” \\"x\\""\nrows.one = "row"\nrows.other = "rows"\n\n[other]\nmore = "no"\n'
+    entry = write(**{"room/entry": SAYING, "room/texts": texts, "lib/texts_": "export const sayer = 1;\n"})
+    (entry.parents[1] / "lib" / "texts_.js").rename(entry.parents[1] / "lib" / "texts.js")
+    text = bundle(entry)
+    table = r'{"it": "“{a}” \"x\"", "rows": {"one": "row", "other": "rows"}}'
+    assert f"const {{ sayer }} = module1;\nconst say = sayer({table});\nreturn {{ say }};" in text
+    assert "const { say } = module2;\nconst entry = say(" in text and '"no"' not in text
+
+
 @pytest.mark.parametrize(
     ("message", "sources"),
     [
+        ("texts.toml/entry lacks it", {"r/entry": SAYING, "r/texts": '[entry]\nelse = "x"\n[other]\nit = "x"\n'}),
+        ("not a table or a string of one line: it = 3", {"r/entry": SAYING, "r/texts": "[entry]\nit = 3\n"}),
+        ("not a table or a string.*: it.two = ", {"r/entry": SAYING, "r/texts": '[entry]\nit.two = "x"\n'}),
         ("entry.js imports .*gone.js, which does not exist", {"entry": 'import { a } from "./gone.js";\n'}),
         (
             "circle: .*entry.js -> .*other.js -> .*entry.js",

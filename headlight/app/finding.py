@@ -113,9 +113,12 @@ class Finding:
 
 
 class Templates:
-    """Templates of a view by name: headlines, and texts for everything else. A call fills one of them."""
+    """Templates of a view by name: headlines, and texts for everything else. A call fills one of them.
 
-    def __init__(self, read: Callable[[], Mapping[str, Mapping[str, str]]]):
+    A template may have the plural forms `one` and `other`, between which the number `count` chooses.
+    """
+
+    def __init__(self, read: Callable[[], Mapping[str, Mapping[str, Any]]]):
         self._read = read
 
     @classmethod
@@ -125,17 +128,19 @@ class Templates:
         return cls(lambda: texts_of(path.with_name("texts.toml"))[path.stem])
 
     @property
-    def headlines(self) -> Mapping[str, str]:
+    def headlines(self) -> Mapping[str, Any]:
         """Return the headlines in the language of the interface."""
         return self._read().get("headlines", {})
 
     @property
-    def texts(self) -> Mapping[str, str]:
+    def texts(self) -> Mapping[str, Any]:
         """Return all other texts in the language of the interface."""
         return self._read().get("texts", {})
 
     def __call__(self, name: str, /, **numbers: Any) -> Finding:
         template = self.headlines[name] if name in self.headlines else self.texts[name]
+        if isinstance(template, Mapping):
+            template = template["one" if numbers["count"] == 1 else "other"]
         finding = Finding(template=template, name=name, numbers=numbers)
         for watch in _watchers:
             watch(finding)

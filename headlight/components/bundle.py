@@ -5,12 +5,20 @@ function, so that private names of two modules never clash. There is no build st
 forms that our modules use, each at the beginning of a line, and refuses all others:
 `import { a, b as c } from "./other.js";`, with `default` among the names, `export` before a const, a function or a
 class, and `export default`.
+
+`import { say } from "./texts.toml";` is a function that fills the templates of the module's own table in texts.toml:
+`say("name", { values })`, see lib/texts.js. {{name}} in HTML is a text of the table `markup`. Texts and conventions are
+those of the language of the interface.
 """
 
+import html
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+from headlight.language import ENGLISH, LANGUAGES, language, texts_of
 
 FOLDER = Path(__file__).parent
 SHARED_STYLES = ("lib/colours.css", "lib/chips.css", "lib/controls.css")
@@ -21,6 +29,12 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function\*?|class) (\w+))"
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:async )?(?:const|let|function\*?|class) (\w+)", re.MULTILINE)
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_LANGUAGE = FOLDER / "lib" / "language.js"
+_CONVENTIONS = re.compile(r"^(export const LANGUAGE = ).*;$", re.MULTILINE)
+_IN_MARKUP = re.compile(r"\{\{(\w+)\}\}")
+_SAID = re.compile(r'(?<![.\w])say\("(\w+)"')
+_NO_TEXT = re.compile(r'^(?!\[\w+\]$|\w+(?:\.(?:one|other))? = ".*"$|#|$).*', re.MULTILINE)
+_TEXTS = 'import { sayer } from "../../lib/texts.js";\nexport const say = sayer(%s);\n'
 
 
 class BundleError(ValueError):
@@ -45,7 +59,14 @@ def read_parts(entry: str) -> Parts:
     module = (FOLDER / entry).with_suffix(".js")
     markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
     styles = [*(FOLDER / name for name in SHARED_STYLES), own_style] if own_style.exists() else []
-    return Parts(module, whole(markup), "".join(map(whole, styles)))
+    return Parts(module, _in_words(markup), "".join(map(whole, styles)))
+
+
+def _in_words(markup: Path) -> str:
+    """Return an HTML file with the files that it includes and the texts of its folder, and of lib, in their places."""
+    files = [folder / "texts.toml" for folder in (FOLDER / "lib", markup.parent)]
+    texts = {name: text for file in files if file.exists() for name, text in texts_of(file).get("markup", {}).items()}
+    return _IN_MARKUP.sub(lambda match: html.escape(texts[match[1]]), whole(markup))
 
 
 def whole(path: Path) -> str:
@@ -108,9 +129,12 @@ def _collect(path: Path, importers: tuple[Path, ...], modules: dict[Path, _Modul
     if path in importers:
         circle = (*importers[importers.index(path) :], path)
         raise BundleError(f"modules import each other in a circle: {' -> '.join(map(_name, circle))}")
-    if not path.is_file():
+    if not (path.is_file() or path.parent.is_file()):
         raise BundleError(f"{' imports '.join(map(_name, (*importers[-1:], path)))}, which does not exist")
-    source = path.read_text(encoding="utf-8")
+    source = path.read_text(encoding="utf-8") if path.is_file() else _texts(path)
+    if path == _LANGUAGE and language() != ENGLISH:
+        conventions = json.dumps({"code": language(), **LANGUAGES[language()]}, ensure_ascii=False)
+        source = _CONVENTIONS.sub(lambda match: f"{match[1]}{conventions};", source)
     for _, written in _IMPORT.findall(source):
         _collect(_target(path, written), (*importers, path), modules)
     modules[path] = _wrapped(path, source, modules)
@@ -146,8 +170,21 @@ def _wrapped(path: Path, source: str, modules: dict[Path, _Module]) -> _Module:
     return _Module(variable, tuple(exports), text)
 
 
+def _texts(path: Path) -> str:
+    """Return the source of a module's texts, given as texts.toml/module."""
+    if refused := _NO_TEXT.search(path.parent.read_text(encoding="utf-8")):
+        raise BundleError(f"{_name(path)}: not a table or a string of one line: {refused[0]}")
+    templates = texts_of(path.parent).get(path.name, {})
+    source = path.parent.with_name(f"{path.name}.js").read_text(encoding="utf-8")
+    if missing := set(_SAID.findall(source)) - set(templates):
+        raise BundleError(f"{_name(path)} lacks {', '.join(sorted(missing))}")
+    return _TEXTS % json.dumps(templates, ensure_ascii=False)
+
+
 def _target(path: Path, written: str) -> Path:
-    return (path.parent / written).resolve()
+    """Return the path of an imported module; that of a module's own texts is texts.toml/module."""
+    target = (path.parent / written).resolve()
+    return target / path.stem if target.suffix == ".toml" else target
 
 
 def _name(path: Path) -> str:

@@ -17,6 +17,8 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.url_util import make_url_path
 
+from headlight.language import LANGUAGES, language, speaking
+
 from .bundle import FOLDER, bundle
 
 _ENTRY = re.compile(r"[a-z_]+/[a-z_]+")
@@ -41,15 +43,20 @@ def script(entry: str) -> str:
 
 
 def address(entry: str) -> str:
-    """Return the address of a component's bundle, relative to the app's."""
+    """Return the address of a component's bundle in the language of the interface, relative to the app's."""
     digest = hashlib.sha256(text(entry).encode()).hexdigest()[:16]
     return f"modules/{entry}-{digest}.js"
 
 
-@cache
 def text(entry: str) -> str:
-    """Return a component's bundle."""
-    return bundle((FOLDER / entry).with_suffix(".js"))
+    """Return a component's bundle in the language of the interface."""
+    return _text(entry, language())
+
+
+@cache
+def _text(entry: str, interface: str) -> str:
+    with speaking(interface):
+        return bundle((FOLDER / entry).with_suffix(".js"))
 
 
 def _answer(request: Request) -> Response:
@@ -59,6 +66,8 @@ def _answer(request: Request) -> Response:
     is_component = _ENTRY.fullmatch(entry) and all(
         (FOLDER / entry).with_suffix(part).is_file() for part in (".html", ".js")
     )
-    if not is_component or address(entry) != f"modules/{entry}-{digest}.js":
-        return PlainTextResponse("There is no such module.", 404)
-    return Response(text(entry), media_type="text/javascript", headers=_HEADERS)
+    for each in LANGUAGES if is_component else ():
+        with speaking(each):
+            if address(entry) == f"modules/{entry}-{digest}.js":
+                return Response(text(entry), media_type="text/javascript", headers=_HEADERS)
+    return PlainTextResponse("There is no such module.", 404)

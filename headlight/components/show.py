@@ -10,6 +10,7 @@ import streamlit as st
 
 from headlight.components.bundle import read_parts, slimmed_style
 from headlight.components.modules import script
+from headlight.language import language
 
 _OF_THE_BAR = ("copy_link/link", "presenter/presenter")  # as wide as their buttons
 NEWEST = -1  # as a training step: the present end of a replay
@@ -272,7 +273,7 @@ def _show(entry: str, data: object, key: str, **handlers: Callable[..., None]) -
             handlers[event](st.session_state[key].get(event))
 
     width = "content" if entry in _OF_THE_BAR else "stretch"
-    _declare(entry)(
+    _declare(entry, language())(
         data=data, key=key, width=width, **{f"on_{event}_change": partial(handle, event) for event in handlers}
     )
 
@@ -282,9 +283,9 @@ def _view() -> object:
 
 
 @cache
-def _declare(entry: str) -> Callable[..., object]:
-    """Declare a component to Streamlit, once: its script, and its HTML and style, which lie beside its entry."""
+def _declare(entry: str, interface: str) -> Callable[..., object]:
+    """Declare a component to Streamlit, once per language: its script, and its HTML and style beside its entry."""
     parts = read_parts(entry)
-    name = entry.replace("/", "_")
+    name = f"{entry.replace('/', '_')}_{interface}"
     style = slimmed_style(parts.style) or None  # sent with all data
     return st.components.v2.component(name, html=parts.markup, css=style, js=script(entry))

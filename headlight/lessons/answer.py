@@ -77,8 +77,6 @@ class Answer:
         values go before the answer's names. {every} is the template `each`, filled for every option, in a list; {value}
         is the answer's number.
         """
-        if self.truth:
-            return self
         options = tuple(self._option_in_words(option, words) for option in self.options)
         every = tuple(Say("each", {**each.values, "label": each.label, "value": each.value}) for each in options)
         names = {"every": every, "value": self.value, **self.names}
@@ -145,7 +143,7 @@ class Undecided(Exception):  # noqa: N818 -- no error: the sentence does not dec
 
     def __str__(self) -> str:
         reason, values = self.args
-        return fill(lesson_words()["undecided"].get(reason, reason), values or {})
+        return fill(lesson_words()["undecided"][reason], values or {})
 
 
 def one_of(

@@ -79,10 +79,10 @@ def _mark_without_effect(run: Run) -> Fact:
     heads = trace.cross.reshape(-1, *trace.cross.shape[-2:])
     rows = [row for row in range(len(trace.target_tokens)) if is_whole_word(trace.target_tokens, row)]
     if key < 0 or not rows:
-        raise Undecided("No full stop, or no whole word.")
+        raise Undecided("no_full_stop")
     head, row = max(((head, row) for head in range(len(heads)) for row in rows), key=lambda at: heads[at][key])
     if heads[head, row].argmax() != key:
-        raise Undecided("No head gives most weight to the full stop here.")
+        raise Undecided("no_full_stop")
     left = run.study.without_each_word()[-1]
     same = run.translator.tokenizer.decode(left.ids) == trace.target_text
     names = {"word": in_words(trace.target_tokens[row]), "weight": percent(float(heads[head, row, key]))}

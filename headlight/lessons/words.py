@@ -75,7 +75,7 @@ def phrase(table: str, name: str, /, **values: Any) -> str:
 def _shown(name: str, value: Any, spec: str, values: Mapping[str, Any], words: Words) -> str:
     if isinstance(value, Say):
         phrase = phrase_of(value.template, {**values, **value.values}, words)
-        return FORMATS[spec](phrase) if spec else phrase
+        return FORMATS[spec](phrase) if spec in FORMATS else phrase
     if isinstance(value, tuple):
         form, _, between = spec.rpartition(":")
         return _joined([_shown(name, each, form, values, words) for each in value], between)

@@ -9,9 +9,10 @@ import pytest
 from support.traces import made_trace
 
 from headlight.app.facts import pattern_words
+from headlight.app.finding import Templates
 from headlight.app.selection import Selection, parse_numbers
 from headlight.plots.names import head_name, kind_head_name, sentence_case
-from headlight.plots.numbers import format_distinct, format_probability, percent, pluralize, signed
+from headlight.plots.numbers import format_distinct, format_probability, percent, signed
 from headlight.views.live.content import RULES
 from headlight.views.research.atlas_content import describe_role
 from transformer.corpus import Role
@@ -28,6 +29,12 @@ def parse(text: str) -> list | None:
     return head and [head.kind, head.layer, head.head]
 
 
+def filled(argument: list) -> str:
+    template, values = argument
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return str(Templates(lambda: {"texts": {"text": template}})("text", **values))
+
+
 def several(text: str) -> str:
     return heads_address(parse_heads(text, {kind: size[:2] for kind, size in SIZES.items()}))
 
@@ -39,8 +46,8 @@ def several(text: str) -> str:
         ("chance", format_probability),
         ("signed", lambda arguments: signed(*arguments)),
         ("distinct", lambda values: format_distinct(*values)),
-        ("counts", lambda arguments: pluralize(*arguments)),
         ("sentences", sentence_case),
+        ("templates", filled),
         ("headNames", lambda arguments: head_name(*arguments)),
         ("kindHeads", lambda head: kind_head_name(Head(*head))),
         ("addresses", parse),

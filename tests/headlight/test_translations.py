@@ -47,10 +47,10 @@ def texts_of(value: Any, path: str = "") -> dict[str, str]:
         items = [(key, each) for key, each in items if not (in_list and key in CODE)]
     else:
         return {}
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
     for key, each in items:
-        found |= texts_of(each, f"{path}.{key}".lstrip("."))
-    return {path: text for path, text in found.items() if not NO_TEXT.match(path)}
+        named |= texts_of(each, f"{path}.{key}".lstrip("."))
+    return {path: text for path, text in named.items() if not NO_TEXT.match(path)}
 
 
 def named_numbers(text: str) -> set[tuple[str, str]]:

@@ -5,8 +5,9 @@ import { test } from "node:test";
 
 import { hardestStep, hasRoomAfter, stepsOf } from "../../headlight/components/decoding_player/story.js";
 import { averageMap } from "../../headlight/components/lib/maps.js";
+import { headName } from "../../headlight/components/lib/names.js";
 import { isGreedyAt, isNeverChosen } from "../../headlight/components/lib/trace.js";
-import { chanceText, headName, percent } from "../../headlight/components/lib/words.js";
+import { chanceText, percent } from "../../headlight/components/lib/words.js";
 
 // Two source tokens, two steps, one layer of two heads.
 const TRACE = {

@@ -7,13 +7,15 @@ import { test } from "node:test";
 import { aligned, changesBetween, isSame } from "../../headlight/components/lib/diff.js";
 import { decodeFacts, unpackFacts } from "../../headlight/components/lib/facts.js";
 import { Grid, number, tiny } from "../../headlight/components/lib/format.js";
+import { headName, kindHeadName } from "../../headlight/components/lib/names.js";
 import {
   headAddress, headsAddress, numbersAddress, parseHead, parseHeads, parseNumbers, parseSelection, selectionAddress,
 } from "../../headlight/components/lib/selection.js";
 import { invite } from "../../headlight/components/lib/screen.js";
+import { fill, sayer } from "../../headlight/components/lib/texts.js";
 import { isGreedyAt, logProbabilities, runnerUp } from "../../headlight/components/lib/trace.js";
 import {
-  chanceText, distinct, headName, kindHeadName, percent, pluralize, sentenceCase, signed,
+  chanceText, distinct, percent, sentenceCase, signed,
 } from "../../headlight/components/lib/words.js";
 import { chipText, inWords, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
 import { otherLanguage } from "../../headlight/components/live_page/languages.js";
@@ -128,7 +130,8 @@ const written = (text) => {
 };
 const HELPERS = {
   percent, chance: chanceText, signed: (argument) => signed(...argument), distinct: (argument) => distinct(argument),
-  counts: (argument) => pluralize(...argument), sentences: sentenceCase,
+  sentences: sentenceCase,
+  templates: ([template, values]) => sayer({ template })("template", values),
   headNames: ([layer, head, layers, heads]) => headName({ layer, head }, { layers, heads }),
   kindHeads: ([kind, layer, head]) => kindHeadName({ kind, layer, head }),
   addresses: written, numbers: (text) => parseNumbers(text, 5),
@@ -141,6 +144,10 @@ for (const [name, write] of Object.entries(HELPERS)) {
     for (const [argument, expected] of SHARED[name]) assert.deepEqual(write(argument), expected, argument);
   });
 }
+
+test("a value that a template lacks is an error", () => {
+  assert.throws(() => fill("{row} of {rows}", { row: 1 }), /no value for {rows}/);
+});
 
 test("what follows from a trace follows in Python, too", () => {
   for (const facts of SHARED.traces) {

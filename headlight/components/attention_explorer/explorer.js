@@ -16,10 +16,11 @@ import { chosenIndexes } from "./sides.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
 import {
-  headsTitle, kindText, kindTitle, largestText, limitText, looksTitle, measureText, notes,
+  headsTitle, kindText, kindTitle, largestText, limitText, measureText, notes,
   tileName,
 } from "./words.js";
 import { inWords } from "../lib/tokens.js";
+import { say } from "./texts.toml";
 
 const WIDE = 820, GUTTER = 28; // pixels of two panes side by side, and between them
 const GRID = 0.4, LEAST_GRID = 360, MOST_GRID = 600; // the overview's share of the width, and its limits in pixels
@@ -56,9 +57,9 @@ class Explorer extends Component {
     this.map = new WeightsMap(this.find(".sheet"), linked);
     this.lines = new Lines(this.find(".lines"), linked);
     closeElsewhere(this.find(".options"), this);
-    const title = () => `Weights. ${this.find(".heads_name").textContent}`;
+    const title = () => say("weights", { heads: this.find(".heads_name").textContent });
     this.weights = new Table(this.find("details.weights"), title, () => this.shown.tableRows());
-    const kind = () => `Heads: ${kindTitle(this.attention.kind(this.state.kind))}`;
+    const kind = () => say("kind", { kind: kindTitle(this.attention.kind(this.state.kind)) });
     this.heads = new Table(this.find("details.heads"), kind, () => headRows(this.attention, this.state));
   }
 
@@ -85,8 +86,8 @@ class Explorer extends Component {
       this.find(".several").setAttribute("aria-pressed", state.several);
     };
     this.find(".clear").onclick = () => state.clear();
-    this.find(".overview .title").append(offerDownload("all heads", () => allHeadsFigure(this)));
-    this.download = offerDownload("the chosen heads", () => chosenFigure(this.chosen()));
+    this.find(".overview .title").append(offerDownload(say("download_all"), () => allHeadsFigure(this)));
+    this.download = offerDownload(say("download_chosen"), () => chosenFigure(this.chosen()));
     this.find(".main .title").append(this.download);
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && state.clear());
   }
@@ -109,10 +110,10 @@ class Explorer extends Component {
   offer() {
     const options = (names) => names.map((name) => new Option(name));
     const names = Object.keys(this.attention.facts.patternWords);
-    const patterns = [new Option("any", "all"), ...options(names)];
-    this.find("[name=label]").append(...patterns, new Option("no clear pattern", "none"));
+    const patterns = [new Option(say("any"), "all"), ...options(names)];
+    this.find("[name=label]").append(...patterns, new Option(say("no_pattern"), "none"));
     const sorts = options(["confidence", "entropy", ...names]);
-    this.find("[name=sort]").append(new Option("layer and head", "layer"), ...sorts);
+    this.find("[name=sort]").append(new Option(say("unsorted"), "layer"), ...sorts);
   }
 
   // Take the address from the component beside this one.
@@ -162,7 +163,7 @@ class Explorer extends Component {
       key: JSON.stringify([attention.id, grid, kinds, names, sort, label, least, scale, colour]),
       groups: this.groups,
       isChosen: (tile) => state.has(tile.group.name, tile),
-      label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
+      label: say("overview", { count: heads.length, kinds: titles }),
     }, grid);
   }
 
@@ -189,21 +190,21 @@ class Explorer extends Component {
   // Of a long text the weights of other heads come when these are chosen.
   announce(heads) {
     const { attention, state: { kind, together } } = this;
-    this.find(".heads_name").textContent = headsTitle(attention.kind(kind), heads, `${together} of `);
+    this.find(".heads_name").textContent = headsTitle(attention.kind(kind), heads, say("of", { together }));
     this.download.hidden = true;
-    this.readOut("The weights of this choice are on their way.");
+    this.readOut(say("waiting"));
   }
 
   describe(heads, apart) {
     const { attention, state, shown } = this, { kind, scale, together } = state;
     const full = shown.shareText(scale === "0 to 1" ? shown.most : shown.largest);
     this.write({
-      ".heads_name": headsTitle(attention.kind(kind), heads, apart ? "" : `${together} of `),
-      ".scale_legend": `colours from 0 to ${full}`, ".notes": notes(heads.length, state, shown.removed),
+      ".heads_name": headsTitle(attention.kind(kind), heads, apart ? "" : say("of", { together })),
+      ".scale_legend": say("colours", { full }), ".notes": notes(heads.length, state, shown.removed),
     });
     const names = apart
       ? heads.map(tileName)
-      : [`${together} of ${heads.length} heads${attention.isWhole ? ": too many for a colour each" : ""}`];
+      : [say(attention.isWhole ? "too_many" : "together", { together, count: heads.length })];
     const legend = state.view === "lines" && heads.length > 1 ? names.map((text) => element("span", "", text)) : [];
     legend.forEach((item, number) => (item.style.borderBottomColor = HEADS[number]));
     this.find(".legend").replaceChildren(...legend);
@@ -268,16 +269,16 @@ class Explorer extends Component {
     for (const each of this.root.querySelectorAll("[data-kind]")) each.hidden = !attention.ofKind[each.dataset.kind];
     for (const each of ["div.kinds", "label.kinds"]) this.find(each).hidden = attention.kinds.length === 1;
     this.find(".explanation").textContent = kindText(kind);
-    this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
+    this.find(".top_value").textContent = state.top === 100 ? say("all") : say("top", { share: state.top });
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {
       const limit = limitOf(attention, state.kind, state);
       this.find(".least span").textContent = limitText(sort);
-      this.find(".least_value").textContent = limit === null ? "any" : measureText(sort, limit);
+      this.find(".least_value").textContent = limit === null ? say("any") : measureText(sort, limit);
     }
     const members = findHeads(attention, state.kind, state), left = members.filter(({ fits }) => fits).length;
-    const count = left < members.length ? `${left} of ${members.length} fit, the others are faint` : "";
-    this.find(".count").textContent = count || (press() === "tap" ? "tap one" : "click one, shift-click several");
+    const fitting = left < members.length && say("fitting", { fitting: left, heads: members.length });
+    this.find(".count").textContent = fitting || say(press() === "tap" ? "tap" : "click");
     if (this.looked !== kind) this.showLooks(kind);
   }
 
@@ -288,7 +289,7 @@ class Explorer extends Component {
       return element("li", "", headButton(this.state, head, text));
     });
     this.find(".look").replaceChildren(...items);
-    Object.assign(this.find(".looks"), { textContent: looksTitle(items.length), hidden: !items.length });
+    Object.assign(this.find(".looks"), { textContent: say(`worth_${items.length}`), hidden: !items.length });
   }
 }
 

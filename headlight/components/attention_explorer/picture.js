@@ -9,6 +9,7 @@ import { HEADS, INK } from "../lib/colours.js";
 import { Geometry, paintHeatmap, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { FEWEST_IN_LINE, ROOM_OF_A_TILE, everyHead, paintHeads, place } from "../lib/thumbnails.js";
 import { allHeadsCaption, chosenCaption } from "./picture_caption.js";
+import { say } from "./texts.toml";
 import { cellsOf, strokeLines } from "./views.js";
 import { kindTitle, tileName } from "./words.js";
 
@@ -40,7 +41,7 @@ export function allHeadsFigure({ attention, state, groups }) {
   const count = names.reduce((sum, name) => sum + unmasked(attention.kind(name)), 0);
   return {
     name: "all_heads",
-    label: `All heads: ${names.map((name) => kindTitle(attention.kind(name))).join(", ")}`,
+    label: say("all_heads", { kinds: names.map((name) => kindTitle(attention.kind(name))) }),
     caption: allHeadsCaption(attention, state, groups),
     drawing: () => overview(groups),
     table: count > MOST_ROWS || !attention.isWhole ? undefined : () => weightsTable(attention, names),

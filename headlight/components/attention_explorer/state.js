@@ -1,9 +1,10 @@
 // The explorer's selection and options, shared by its views; their form in the address; and the heads that fit them.
 
 import { element, withMore } from "../lib/canvas.js";
+import { headName } from "../lib/names.js";
 import { isSameHead, parseHead, parseNumbers, selectionAddress } from "../lib/selection.js";
 import { everyHead } from "../lib/thumbnails.js";
-import { headName } from "../lib/words.js";
+import { say } from "./texts.toml";
 import { isSmallestFirst, measureText, tileName } from "./words.js";
 
 const FIRST = {
@@ -149,9 +150,9 @@ export function headRows(attention, state) {
     const at = layer * kind.heads + head;
     button.setAttribute("aria-pressed", state.has(name, { layer, head }));
     const values = measures.map((measure) => measureText(measure, kind.measures[measure][at]));
-    return [button, label ?? "no clear pattern", ...values];
+    return [button, label ?? say("no_pattern"), ...values];
   });
-  return [["head", "label", ...measures], ...rows];
+  return [[say("head"), say("label"), ...measures], ...rows];
 }
 
 // The same text for the same state, in whatever order Python and we have put it.

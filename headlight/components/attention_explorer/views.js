@@ -6,6 +6,7 @@ import { HEADS } from "../lib/colours.js";
 import { shortWeight } from "../lib/format.js";
 import { Geometry, Heatmap, labelEvery, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { BothSides, chosenIndexes } from "./sides.js";
+import { say } from "./texts.toml";
 
 const LARGEST_CELL = 96, SMALLEST_CELL = 5, CELL_APART = 12, CELLS_A_SIDE = 7; // pixels, but for the last
 const KEYS_RIGHT = 52, LEAST_LEFT = 96, LEAST_TOP = 44, BELOW = 4; // pixels beside the map's cells
@@ -44,9 +45,7 @@ export class WeightsMap extends Heatmap {
     const size = { rows: rows.length, columns: columns.length };
     const geometry = new Geometry({ ...size, left, top, wide, after: KEYS_RIGHT, below: BELOW });
     const pen = this.drawing.start(geometry.width, geometry.height);
-    const label = `${rows.length} rows of queries, ${columns.length} columns of keys. Arrow keys move, Enter chooses ` +
-      "the row; the table below has the numbers.";
-    this.draw(pen, { geometry, columns: [], ...cellsOf(shown, state), gap }, label);
+    this.draw(pen, { geometry, columns: [], ...cellsOf(shown, state), gap }, say("map", size));
     this.drawing.keep();
     // The labels are buttons above the canvas.
     for (const [name, value] of Object.entries({ left, top, cell: wide })) {
@@ -106,7 +105,7 @@ export class Lines {
     this.drawing.start(this.wide, longest * this.high);
     strokeLines(this.drawing.pen, this);
     this.drawing.keep();
-    const label = `Lines from ${whole.rows.length} queries to ${whole.columns.length} keys`;
+    const label = say("lines", { queries: whole.rows.length, keys: whole.columns.length });
     this.drawing.canvas.setAttribute("aria-label", label);
   }
 

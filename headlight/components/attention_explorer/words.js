@@ -1,42 +1,41 @@
 // Sentences of the explorer.
 
+import { KIND_NAMES, headName } from "../lib/names.js";
 import { invite } from "../lib/screen.js";
-import { KIND_NAMES, grouped, headName, percent, pluralize, quoted, sentenceCase } from "../lib/words.js";
+import { percent, quoted, sentenceCase } from "../lib/words.js";
+import { say } from "./texts.toml";
 
-const KIND_TEXTS = {
-  encoder: "Every source word looks at the whole source.",
-  decoder: "Every new word looks back at the words before it; later ones stay blank.",
-  cross: "To write each word, the model looks at the source.",
-};
 const ROUNDING = 0.01; // of the sum of a row in half precision
 
 // A kind of attention, and what its rows sum to. sums: the least and the largest sum of a row of another model's maps.
 export function kindText({ name, causal, sums }) {
-  const looks = causal ? "Every token looks at itself and the tokens before it; later ones stay blank."
-    : `The tokens look at ${name === "cross" ? "those of the source" : "one another"}.`;
+  const other = causal ? "causal" : name === "cross" ? "cross" : "self";
   const isWhole = !sums || sums.every((sum) => Math.abs(sum - 1) < ROUNDING);
-  const added = isWhole ? "a row adds up to 100 %" : `rows add up to ${[...new Set(sums.map(percent))].join(" to ")}`;
-  return `${sums ? looks : KIND_TEXTS[name]} Each row is a query, each column a key; ${added}.`;
+  const added = isWhole ? say("whole") : say("added", { sums: [...new Set(sums.map(percent))] });
+  return say("kind", { looks: sums ? say(`other_${other}`) : say(`looks_${name}`), added });
 }
 
 // A model with one kind of attention has neither an encoder nor a decoder; some decoders are not masked.
 export function kindTitle({ name, causal, alone }) {
   if (name === "cross") return KIND_NAMES.cross;
-  if (alone) return causal ? "Masked self-attention" : "Self-attention";
-  return name === "decoder" && !causal ? "Decoder self-attention" : KIND_NAMES[name];
+  if (alone) return say(causal ? "alone_causal" : "alone");
+  return name === "decoder" && !causal ? say("unmasked") : KIND_NAMES[name];
 }
 
 export function sideNames({ name, alone }) {
-  const of = (isSource) => (alone && name !== "cross" ? "" : ` (${isSource ? "source" : "target"})`);
-  return { queries: `Queries${of(name === "encoder")}`, keys: `Keys${of(name !== "decoder")}` };
+  if (alone && name !== "cross") return { queries: say("queries"), keys: say("keys") };
+  return {
+    queries: say(name === "encoder" ? "queries_source" : "queries_target"),
+    keys: say(name === "decoder" ? "keys_target" : "keys_source"),
+  };
 }
 
 export const isSmallestFirst = (measure) => measure === "entropy";
-export const limitText = (measure) => (isSmallestFirst(measure) ? "at most" : "at least");
+export const limitText = (measure) => say(isSmallestFirst(measure) ? "at_most" : "at_least");
 
 export function measureText(measure, value) {
   if (value === null || value === undefined) return "–";
-  return measure === "entropy" ? `${value.toFixed(2)} nats` : percent(value);
+  return measure === "entropy" ? say("entropy", { value }) : percent(value);
 }
 
 // Heads
@@ -45,107 +44,91 @@ export function measureText(measure, value) {
 export const tileName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
 const labelledText = (labelled, sentences) => {
-  if (labelled === null) return "";
-  return ` It does so in ${percent(labelled / sentences)} of ${pluralize(sentences, "sentence")}.`;
+  return labelled === null ? "" : say("often", { share: labelled / sentences, count: sentences });
 };
 
 // A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null;
 // place: of its rows' largest weights.
 export function headText({ kind, layer, head, label, place, share, labelled, sentences, confidence, entropy }) {
-  const often = label ? labelledText(labelled, sentences) : "";
-  const seen = label && `${measureText(label, share)} of rows look at ${place}`;
-  return (
-    `${kindTitle(kind)}, ${headName({ layer, head })}: ${seen ?? "no clear pattern"}.${often} Confidence ` +
-    `${measureText("confidence", confidence)}, entropy ${measureText("entropy", entropy)}.`
-  );
+  return say("head", {
+    kind: kindTitle(kind), head: headName({ layer, head }),
+    seen: label ? say("seen", { share: measureText(label, share), place }) : say("no_pattern"),
+    often: label ? labelledText(labelled, sentences) : "",
+    confidence: measureText("confidence", confidence), entropy: measureText("entropy", entropy),
+  });
 }
-
-export const looksTitle = (count) => `${["A head", "Two heads", "Three heads"][count - 1] ?? "No head"} worth a look`;
 
 // A head worth a look. rows: those of the `eligible` ones that follow its label.
 export function lookText({ layer, head, place, rows, eligible, labelled, sentences }) {
   const name = sentenceCase(headName({ layer, head }));
-  const seen = `${name} looks at ${place} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
-  return seen + labelledText(labelled, sentences);
+  return say("look", { head: name, place, rows, count: eligible }) + labelledText(labelled, sentences);
 }
 
 // The name of several heads of a kind of this size; how: "mean of ", "sum of ", or nothing where each is drawn apart.
-export function headsTitle(kind, heads, how) {
-  const [{ layer, head }] = heads, { layers, heads: each } = kind, title = kindTitle(kind);
-  if (heads.length === 1) return `${title}: ${headName({ layer, head })}`;
-  if (heads.length === layers * each) return `${title}: ${how}all ${heads.length} heads`;
-  if (heads.length === each && heads.every((one) => one.layer === layer)) {
-    return `${title}: ${how}the ${each} heads of layer ${layer + 1}`;
+export function headsTitle(size, heads, how) {
+  const [{ layer, head }] = heads, { layers, heads: each } = size, kind = kindTitle(size), count = heads.length;
+  if (count === 1) return say("one_head", { kind, head: headName({ layer, head }) });
+  if (count === layers * each) return say("all_heads", { kind, how, heads: count });
+  if (count === each && heads.every((one) => one.layer === layer)) {
+    return say("layer_heads", { kind, how, heads: each, layer: layer + 1 });
   }
-  if (heads.length === layers && heads.every((one) => one.head === head)) {
-    return `${title}: ${how}head ${head + 1} of all layers`;
+  if (count === layers && heads.every((one) => one.head === head)) {
+    return say("head_of_layers", { kind, how, head: head + 1 });
   }
-  return `${title}: ${how}${heads.length} heads`;
+  return say("some_heads", { kind, how, heads: count });
 }
 
 // Weights
 
 // count: of the heads whose weights are shown.
 const queryText = ({ text, predicts }, count) => {
-  if (predicts === undefined) return `${quoted(text)} looks`;
-  return `To write ${quoted(predicts)}, ${count === 1 ? "this head looks" : "these heads look"}`;
+  return predicts === undefined ? say("looking", { token: text }) : say("writing", { token: predicts, count });
 };
 
-export const stepTitle = ({ text, fed, predicts }) => {
-  return fed === undefined ? text : `input token ${quoted(fed)}, output token ${quoted(predicts)}`;
+export const stepTitle = ({ text, fed, predicts }) => (fed === undefined ? text : say("step", { fed, predicts }));
+
+export const rowName = ({ text, fed, predicts }) => (fed === undefined ? text : say("row", { fed, predicts }));
+
+export const cellText = (query, key, weight, count) => {
+  return say("cell", { looking: queryText(query, count), key: key.text, weight });
 };
 
-export const rowName = ({ text, fed, predicts }) => (fed === undefined ? text : `input ${fed}, output ${predicts}`);
-
-export const cellText = (query, key, weight, count) => `${queryText(query, count)} at ${quoted(key.text)}: ${weight}.`;
-
-export const maskedText = (query, key) => {
-  return `${quoted(query.predicts ?? query.text)} may not look at ${quoted(key.text)}: masked, since it comes later.`;
-};
+export const maskedText = (query, key) => say("masked", { query: query.predicts ?? query.text, key: key.text });
 
 // Tokens that read: the one that they look at most, with its share of their weight.
-export function queriesText(queries, most, weight, count) {
-  if (queries.length === 1) return `${queryText(queries[0], count)} most at ${quoted(most.text)}: ${weight}.`;
-  return `${namesOf(queries)} together look most at ${quoted(most.text)}: ${weight}.`;
+export function queriesText(queries, { text: token }, weight, count) {
+  if (queries.length === 1) return say("most", { looking: queryText(queries[0], count), token, weight });
+  return say("queries_most", { tokens: namesOf(queries), token, weight });
 }
 
 // Tokens that are read: the row that looks at them most, with its weight.
 export const keysText = (keys, most, weight) => {
-  return `${namesOf(keys)} ${keys.length > 1 ? "get" : "gets"} most in the row ${quoted(most.text)}: ${weight}.`;
+  return say("keys_most", { count: keys.length, tokens: namesOf(keys), token: most.text, weight });
 };
 
-const namesOf = (tokens) => tokens.map(({ text }) => quoted(text)).join(", ");
+const namesOf = (tokens) => tokens.map(({ text }) => quoted(text));
 
-export const largestText = (cell) => `${cell} ${invite("Hover over a cell, a token or a head for its numbers.")}`;
+export const largestText = (cell) => `${cell} ${invite(say("hover"))}`;
 
 // down, across: the names of the sides.
-export function axesText({ name, alone, predicts }, rows, down = "Rows", across = "Columns") {
-  const named = rows === "both tokens" ? "input → output token" : rows, source = alone ? "tokens" : "source tokens";
-  const steps = predicts ? `decoder steps, labelled by ${named}` : "decoder input tokens";
-  const keys = name === "decoder" ? "decoder input tokens" : source;
-  return `${down} (queries): ${name === "encoder" ? source : steps}. ${across} (keys): ${keys}.`;
+export function axesText({ name, alone, predicts }, rows, down = say("rows"), across = say("columns")) {
+  const named = rows === "both tokens" ? say("both_tokens") : rows, source = say(alone ? "tokens" : "source_tokens");
+  const steps = predicts ? say("steps", { name: named }) : say("input_tokens");
+  const keys = name === "decoder" ? say("input_tokens") : source;
+  return say("axes", { down, queries: name === "encoder" ? source : steps, across, keys });
 }
 
 // The changes to the weights of so many heads, one sentence each; nothing where they are the model's own.
-export function notes(count, { words, specials, top, together, view }, removed = 0) {
-  const subject = view === "lines" ? "The tokens’ colours and the numbers are" : "This is";
+export function notes(heads, { words, specials, top, together, view }, removed = 0) {
   const whole = specials !== "hidden" && words !== "first pieces" && top === 100;
-  const sum = whole ? `a row sums to ${count}` : `a whole row would sum to ${count}`;
-  const result = together === "sum" ? sum : "none of them need look like it";
+  const result = together === "sum" ? say(whole ? "sum_whole" : "sum_cut", { heads }) : say("unlike");
   return [
-    words === "words" &&
-      "Subwords are merged into words: weights are summed over the subwords of a key and averaged over those of a " +
-      "query.",
-    words === "first pieces" &&
-      "Subwords that continue a word are left out as queries and as keys: a row may sum to less than 1.",
-    specials === "hidden" &&
-      "Special tokens are left out and rows are not divided by what remains: each lacks the weight on them.",
-    specials === "renormalised" &&
-      "Special tokens are left out and each row is divided by what remains, so that it sums to what it did before.",
-    specials === "content only" &&
-      `Special tokens, language tags and punctuation are left out as keys, ${Math.round(100 * removed)} % of the ` +
-      "weight, and each row is divided by what remains.",
-    top < 100 && `Of each row only the largest weights that together hold ${top} % of it are kept.`,
-    count > 1 && `${subject} the ${together} of ${count} heads: ${result}.`,
+    words === "words" && say("merged"),
+    words === "first pieces" && say("first_pieces"),
+    specials === "hidden" && say("hidden"),
+    specials === "renormalised" && say("renormalised"),
+    specials === "content only" && say("content", { percent: Math.round(100 * removed) }),
+    top < 100 && say("top", { top }),
+    heads > 1 && say(view === "lines" ? "together_lines" : "together_map", { together, heads, result }),
   ].filter(Boolean).join(" ");
 }

@@ -5,6 +5,7 @@ import { JOINT, shortened } from "../lib/canvas.js";
 import { Grid, number } from "../lib/format.js";
 import { Geometry, LETTER, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { shownTokens } from "../lib/tokens.js";
+import { say } from "./texts.toml";
 
 const ROW = 18, LEAST_ROW = 14, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8; // pixels
 const LARGEST_CELL = 44, LEAST_CELL = 16, WIDEST_CELL = 26;
@@ -86,11 +87,10 @@ function queryAgainstKeys({ headQuery, headKey, products }, query, token) {
   const left = (_, column) => headQuery.at(query, column), right = (row, column) => headKey.at(row, column);
   const terms = gridOf(headKey.rows, headKey.columns, (row, column) => left(row, column) * right(row, column));
   return [
-    { text: `q of ${token}`, rows: "queries", grid: headQuery, single: true },
-    { text: "k of every key", rows: "keys", grid: headKey },
+    { text: say("query", { token }), rows: "queries", grid: headQuery, single: true },
+    { text: say("keys"), rows: "keys", grid: headKey },
     {
-      text: `q of ${token} times k, dimension by dimension; on the right their sum, the product`,
-      rows: "keys", grid: terms, recipe: { kind: "term", left, right },
+      text: say("products", { token }), rows: "keys", grid: terms, recipe: { kind: "term", left, right },
       notes: (key) => `Σ ${number(products.at(query, key), 2)}`,
     },
   ];
@@ -101,11 +101,9 @@ function valuesByWeight({ headValue, headOutput, weights }, query, token) {
   const terms = gridOf(headValue.rows, headValue.columns, (row, column) => left(row) * right(row, column));
   const limit = headValue.limit, notes = (key) => `× ${number(left(key), 4)}`;
   return [
-    { text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: headValue, notes, limit },
-    { text: "v times its weight", rows: "keys", grid: terms, recipe: { kind: "term", left, right }, limit },
-    {
-      text: `their sum: what ${token} gets from this head`, rows: "queries", grid: headOutput, single: true, limit,
-    },
+    { text: say("values", { token }), rows: "keys", grid: headValue, notes, limit },
+    { text: say("weighted"), rows: "keys", grid: terms, recipe: { kind: "term", left, right }, limit },
+    { text: say("sum", { token }), rows: "queries", grid: headOutput, single: true, limit },
   ];
 }
 

@@ -4,7 +4,7 @@
 import { offerPicture } from "../export/capture.js";
 import { JOINT, button, element, prepare, setFormula } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
-import { MINUS, number } from "../lib/format.js";
+import { number } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
@@ -17,6 +17,7 @@ import { figureOf } from "./picture.js";
 import { Rail } from "./rail.js";
 import { ALL, choiceOf, dimensionsOf, storyOf } from "./story.js";
 import { Sums, sumText } from "./sums.js";
+import { say } from "./texts.toml";
 import { workedCell } from "./worked.js";
 
 const NEAR = 300; // pixels above and below what is in sight
@@ -29,10 +30,7 @@ const FIRST_DIMENSIONS = 8; // drawn of a matrix with many, until all are asked 
 const INPUTS_BELOW = "products"; // the step with its inputs in the neuron view
 const TEXTS = ["shape", "purpose", "finding", "gap"]; // of a step
 const LEAST_WIDTH = 440, EDGE = 2, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
-const NEURON_VIEWS = {
-  products: "Neuron view: one query against all keys",
-  values: "The weighted average, dimension by dimension",
-};
+const NEURON_VIEWS = { products: say("neuron_products"), values: say("neuron_values") };
 
 class Steps extends Component {
   constructor(root) {
@@ -123,8 +121,8 @@ class Steps extends Component {
       const isMadeUp = firsts.some((token) => token.includes(" ")); // "token 1"
       place.replaceChildren(element("span", "name", name), ...joined(buttons, isMadeUp ? [] : wordRanges(firsts)));
     };
-    group(this.find(".queries"), "Query", queries, (query) => this.chooseOnly({ query }));
-    group(this.find(".keys"), "Key", keys, (key) => this.chooseOnly({ key }));
+    group(this.find(".queries"), say("query"), queries, (query) => this.chooseOnly({ query }));
+    group(this.find(".keys"), say("key"), keys, (key) => this.chooseOnly({ key }));
   }
 
   // The steps
@@ -248,9 +246,8 @@ class Steps extends Component {
   writeSum(entry, pointed) {
     const { group, index, cell } = pointed ?? { group: OWN, index: 0, cell: null };
     const panel = entry.panels[group][index], { row, column } = cell ?? cellIn(panel, this.chosen, this.data);
-    const { hand } = entry.parts, chosen = `Dimension ${this.chosen.dimension + 1}`;
-    const isBeyond = panel.columns === "model", { columns } = panel.grid;
-    const elsewhere = isBeyond ? `${chosen} is beyond the ${columns} of this matrix.` : `${chosen} is another head's.`;
+    const { hand } = entry.parts, dimension = this.chosen.dimension + 1, { columns } = panel.grid;
+    const elsewhere = say(panel.columns === "model" ? "beyond" : "elsewhere", { dimension, columns });
     const sum = row < 0 || column < 0 ? null : this.sums.of(panel, row, column);
     const text = inWords(sum ? sumText(sum, this.data.owner) : elsewhere);
     if (hand.dataset.text === text) return;
@@ -281,7 +278,7 @@ class Entry {
 
   describe(step, number) {
     this.title.replaceChildren(element("span", "number", number), step.title);
-    this.download.setAttribute("aria-label", `Download: ${step.title}`);
+    this.download.setAttribute("aria-label", say("download", { title: step.title }));
     setFormula(this.formula, step.formula);
     for (const part of TEXTS) this.parts[part].textContent = inWords(step[part]);
   }
@@ -331,8 +328,7 @@ class Figure {
     else this.strip.remove();
     const pen = prepare(this.canvas, geometry.width, geometry.height);
     const name = panel.text ?? plainSymbol(panel);
-    const label = `${name}: ${rows} rows, ${columns} columns. Arrow keys move, Enter chooses.`;
-    this.heatmap.draw(pen, picture, label);
+    this.heatmap.draw(pen, picture, say("label", { name, rows, columns }));
     pen.strokeStyle = pen.fillStyle;
     pen.lineWidth = 2;
     if (row >= 0) this.heatmap.frameRow(pen, row);
@@ -340,7 +336,7 @@ class Figure {
     if (column >= 0) this.heatmap.frameColumn(pen, column);
     pen.setLineDash([]);
     const most = number(limit, 2);
-    this.describe(panel, picture.signed ? `${MINUS}${most} (brown) to ${most} (teal)` : "0 to 1");
+    this.describe(panel, say(picture.signed ? "signed" : "unsigned", { most }));
     this.frame(this.heatmap.pointed);
     if (row >= 0 && geometry.bottom > SCROLLS_FROM) {
       this.scroller.scrollTop = geometry.top + (row + 0.5) * geometry.high - this.scroller.clientHeight / 2;
@@ -352,8 +348,8 @@ class Figure {
     const strip = stripOf(panel, row, picture), { geometry } = strip, { column, columns } = this.window;
     if (!this.strip.isConnected) this.scroller.before(this.strip);
     const pen = prepare(this.strip, geometry.width, geometry.height), most = panel.grid.columns;
-    const name = `${panel.text ?? plainSymbol(panel)}: all ${most} dimensions of the chosen token`;
-    this.slider.draw(pen, strip, `${name}; those from ${column + 1} to ${column + columns} are drawn below.`);
+    const name = panel.text ?? plainSymbol(panel), first = column + 1, last = column + columns;
+    this.slider.draw(pen, strip, say("strip", { name, dimensions: most, first, last }));
     pen.strokeStyle = pen.fillStyle;
     pen.lineWidth = 2;
     const { left, top, wide, high } = geometry;
@@ -365,10 +361,10 @@ class Figure {
     if (panel.text) this.caption.textContent = inWords(panel.text);
     else setFormula(this.caption, panel.symbol);
     const { column, columns } = this.window, { grid, changes } = panel;
-    const first = panel.first + column;
-    const drawn = columns < grid.columns ? `, columns ${first} to ${first + columns - 1}` : "";
-    const edited = changes ? `, framed in orange: ${changes} changed by you` : "";
-    this.caption.append(element("small", "", ` ${grid.rows} × ${grid.columns}${drawn}, colours ${range}${edited}`));
+    const first = panel.first + column, size = { rows: grid.rows, columns: grid.columns };
+    const drawn = columns < grid.columns ? say("drawn", { first, last: first + columns - 1 }) : "";
+    const edited = changes ? say("edited", { changes }) : "";
+    this.caption.append(element("small", "", say("caption", { ...size, drawn, range, edited })));
   }
 
   frame(cell) {

@@ -3,6 +3,7 @@
 import { shortened } from "../lib/canvas.js";
 import { MINUS, number } from "../lib/format.js";
 import { sum } from "../lib/trace.js";
+import { say } from "./texts.toml";
 
 const LARGE_SCORE = 50; // exp of larger ones is out of people's reach, and at 710 of a computer's
 const SHOWN_TERMS = 4; // the largest of a sum; the others are added up
@@ -21,10 +22,10 @@ export class Sums {
 
   name(panel, row, column) {
     const { queries, keys } = this.data;
-    if (panel.columns === "keys") return `“${queries[row]}” reading “${keys[column]}”`;
+    if (panel.columns === "keys") return say("pair", { query: queries[row], key: keys[column] });
     const token = (panel.rows === "keys" ? keys : queries)[row];
     const dimension = panel.columns === "head" ? this.data.head * this.data.headSize + column : column;
-    return `“${token}”, dimension ${dimension + 1}`;
+    return say("cell", { token, dimension: dimension + 1 });
   }
 
   // A dot product: its largest terms one by one, the others together. where(index) names a term.
@@ -39,7 +40,7 @@ export class Sums {
       return `${number(left)} × ${number(right)} = ${number(value)} (${where(index)})`;
     });
     const rest = { count: terms.length, value: total(terms) };
-    if (rest.count) parts.push(`${others(rest.count)} together: ${number(rest.value)}`);
+    if (rest.count) parts.push(say("rest", { others: others(rest.count), sum: rest.value }));
     return { parts, sum: whole, terms: largest, rest };
   }
 
@@ -51,25 +52,25 @@ export class Sums {
 
   projected({ left, right, bias, ofHead }, row, column) {
     const { inside, owner, isChosen } = this.inHead(column), at = ofHead ? inside : column;
-    if (ofHead && !isChosen) {
-      return { parts: [`this dimension belongs to head ${owner}: choose head ${owner} to see its sum`], value: null };
-    }
+    if (ofHead && !isChosen) return { parts: [say("of_other_head", { owner })], value: null };
     const lefts = this.grids[left].row(row), rights = this.grids[right].column(at);
-    const { parts, sum: product } = this.product(lefts, rights, (index) => `dimension ${index + 1}`);
+    const { parts, sum: product } = this.product(lefts, rights, (index) => say("dimension", { number: index + 1 }));
     if (!bias) return { parts, value: product };
     const offset = this.grids[bias].at(0, at);
-    return { parts: [...parts, `bias: ${number(offset)}`], value: product + offset };
+    return { parts: [...parts, say("bias", { offset })], value: product + offset };
   }
 
   cut({ of }, row, column) {
     const from = this.data.head * this.data.headSize + column;
-    return { parts: [`column ${from + 1} of ${of[0].toUpperCase()}, as it is`], value: this.grids[of].at(row, from) };
+    const part = say("cut", { column: from + 1, matrix: of[0].toUpperCase() });
+    return { parts: [part], value: this.grids[of].at(row, from) };
   }
 
   dot({ left, right }, row, column) {
     const first = this.data.head * this.data.headSize + 1;
     const lefts = this.grids[left].row(row), rights = this.grids[right].row(column);
-    const { sum: value, ...product } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
+    const where = (index) => say("dimension", { number: first + index });
+    const { sum: value, ...product } = this.product(lefts, rights, where);
     return { ...product, value, query: this.data.queries[row], key: this.data.keys[column], first };
   }
 
@@ -82,9 +83,8 @@ export class Sums {
   // The bias of relative positions, by the bucket of the distance.
   biased({ of }, row, column) {
     const { bias, buckets } = this.grids, before = this.grids[of].at(row, column), added = bias.at(row, column);
-    const distance = column - row, [first, second] = [`score before: ${number(before)}`, farWords(distance)];
-    const bucket = `${second}: bucket ${buckets.at(row, column)}`;
-    return { parts: [first, bucket, `its learned number: ${number(added)}`], value: before + added };
+    const far = say("bucket", { distance: distanceText(column - row), number: buckets.at(row, column) });
+    return { parts: [say("before", { before }), far, say("learned", { added })], value: before + added };
   }
 
   isMasked(row, column) {
@@ -92,44 +92,42 @@ export class Sums {
   }
 
   masked({ of }, row, column) {
-    if (this.isMasked(row, column)) return { parts: ["masked"], value: -Infinity, result: -Infinity };
-    return { parts: ["unmasked: the score stays"], value: this.grids[of].at(row, column) };
+    if (this.isMasked(row, column)) return { parts: [say("masked")], value: -Infinity, result: -Infinity };
+    return { parts: [say("unmasked")], value: this.grids[of].at(row, column) };
   }
 
   softmax({ of }, row, column) {
     const scores = this.grids[of].row(row), keys = [...scores.keys()].filter((key) => !this.isMasked(row, key));
-    if (!keys.length) {
-      const fused = "PyTorch's fused kernel gives 0 for such a row";
-      return { parts: [`every key of this row is masked: 0 / 0. ${fused}`], value: 0 };
-    }
-    if (this.isMasked(row, column)) return { parts: [`masked: exp(${MINUS}∞) = 0`], value: 0 };
+    if (!keys.length) return { parts: [say("all_masked")], value: 0 };
+    if (this.isMasked(row, column)) return { parts: [say("masked_power")], value: 0 };
     const largest = Math.max(...keys.map((key) => scores[key])), taken = largest > LARGE_SCORE ? largest : 0;
     const powers = keys.map((key) => Math.exp(scores[key] - taken)), power = Math.exp(scores[column] - taken);
     const all = sum(powers);
     const order = keys.map((key, index) => [powers[index], key]).sort((a, b) => b[0] - a[0]).slice(0, SHOWN_TERMS);
-    const terms = order.map(([value, key]) => `${number(value)} for “${shortened(this.data.keys[key])}”`);
-    const rest = keys.length - order.length, less = taken ? ` ${MINUS} ${number(taken)}, the row's largest` : "";
+    const terms = order.map(([value, key]) => say("term", { value, key: shortened(this.data.keys[key]) }));
+    const rest = keys.length - order.length, less = taken ? say("less", { taken }) : "";
     if (rest) terms.push(others(rest));
     const exponential = `exp(${number(scores[column])}${less}) = ${number(power)}`;
-    const parts = [exponential, `the sum of the row's ${keys.length}: ${number(all)} (${terms.join(", ")})`];
-    return { parts, value: power / all, sign: "; their ratio" };
+    const parts = [exponential, say("sum_of_row", { keys: keys.length, sum: all, terms })];
+    return { parts, value: power / all, sign: say("ratio") };
   }
 
   weighted({ left, right }, row, column) {
-    const values = this.grids[right].column(column), token = (key) => `from “${shortened(this.data.keys[key])}”`;
+    const values = this.grids[right].column(column), { keys } = this.data;
+    const token = (at) => say("from", { key: shortened(keys[at]) });
     const { parts, sum: value } = this.product(this.grids[left].row(row), values, token);
     return { parts, value };
   }
 
   placed({ of }, row, column) {
     const { inside, owner, isChosen } = this.inHead(column);
-    if (!isChosen) return { parts: [`written by head ${owner}`], value: null };
-    return { parts: [`column ${inside + 1} of what head ${owner} wrote`], value: this.grids[of].at(row, inside) };
+    if (!isChosen) return { parts: [say("written", { owner })], value: null };
+    return { parts: [say("column", { column: inside + 1, owner })], value: this.grids[of].at(row, inside) };
   }
 
   sum({ of: [first, second] }, row, column) {
-    const parts = [first, second].map((name) => this.grids[name].at(row, column));
-    return { parts: [`came in: ${number(parts[0])}`, `added: ${number(parts[1])}`], value: parts[0] + parts[1] };
+    const [input, added] = [first, second].map((name) => this.grids[name].at(row, column));
+    return { parts: [say("came_in", { input }), say("added", { added })], value: input + added };
   }
 
   normalised({ of }, row, column) {
@@ -141,7 +139,7 @@ export class Sums {
     const centred = `(${number(values[column])} ${mean < 0 ? "+" : MINUS} ${number(Math.abs(mean))})`;
     const division = `${centred} / ${number(deviation)} = ${number(scaled)}`;
     const parts = [division, `× γ ${number(gamma)}`, `+ β ${number(beta)}`];
-    return { parts, value: scaled * gamma + beta, sign: " gives", joined: " " };
+    return { parts, value: scaled * gamma + beta, sign: say("gives"), joined: " " };
   }
 
   // RMSNorm: without a mean, and without β.
@@ -149,7 +147,7 @@ export class Sums {
     const square = sum(values.map((value) => value ** 2)) / values.length;
     const root = Math.sqrt(square + this.data.epsilon), gamma = this.grids.gamma.at(0, column);
     const scaled = values[column] / root, division = `${number(values[column])} / ${number(root)} = ${number(scaled)}`;
-    return { parts: [division, `× γ ${number(gamma)}`], value: scaled * gamma, sign: " gives", joined: " " };
+    return { parts: [division, `× γ ${number(gamma)}`], value: scaled * gamma, sign: say("gives"), joined: " " };
   }
 
   // A cell of the neuron view: one term of the dot product, or of the weighted average.
@@ -159,16 +157,15 @@ export class Sums {
   }
 }
 
-function farWords(distance) {
-  if (!distance) return "distance 0, the token itself";
-  const far = Math.abs(distance), side = distance > 0 ? "after" : "before";
-  return `distance ${number(distance, 0)}, the key stands ${far} token${far > 1 ? "s" : ""} ${side} the query`;
+function distanceText(distance) {
+  if (!distance) return say("distance_0");
+  return say(distance > 0 ? "distance_after" : "distance_before", { distance, count: Math.abs(distance) });
 }
 
-export const others = (count) => `${count} other${count > 1 ? "s" : ""}`;
+export const others = (count) => say("others", { count });
 
 // A cell in a sentence: the computation, its result, and the model's own number.
-export function sumText({ name, parts, value, result, sign = "; the sum", joined = "; " }, owner) {
+export function sumText({ name, parts, value, result, sign = say("sum"), joined = "; " }, owner) {
   if (value === null) return `${name}: ${parts.length ? `${parts.join(joined)}. ` : ""}${owner} ${number(result)}.`;
   const head = parts.length > 1 ? `${parts.join(joined)}${sign}: ` : `${parts[0]} = `;
   return `${name}: ${head}${number(value)}. ${owner} ${number(result)}.`;

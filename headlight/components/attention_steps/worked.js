@@ -4,6 +4,7 @@ import { JOINT, element, setAttributes } from "../lib/canvas.js";
 import { number } from "../lib/format.js";
 import { inWords } from "../lib/tokens.js";
 import { others } from "./sums.js";
+import { say } from "./texts.toml";
 
 // The sentence and the table below it. sums: what `Sums.of` gives for the cell; owner: "The model has".
 export function workedCell({ name, query, key, terms, rest, first, value, result }, owner) {
@@ -15,12 +16,12 @@ export function workedCell({ name, query, key, terms, rest, first, value, result
   const products = [...of("value"), ...more.map(() => number(rest.value, 2)), number(value, 2)];
   const table = element(
     "table", "worked",
-    row("th", "dimension", [...terms.map(({ index }) => String(first + index)), ...more, "sum"]),
-    row("td", `query “${query.split(JOINT)[0]}”`, [...of("left"), ...gaps, ""]),
-    row("td", `key “${key}”`, [...of("right"), ...gaps, ""]),
-    row("td", "query × key", products),
+    row("th", say("dimension"), [...terms.map(({ index }) => String(first + index)), ...more, say("sum")]),
+    row("td", say("query", { query: query.split(JOINT)[0] }), [...of("left"), ...gaps, ""]),
+    row("td", say("key", { key }), [...of("right"), ...gaps, ""]),
+    row("td", say("product"), products),
   );
-  const text = `${name}: query × key = ${number(value)}. ${owner} ${number(result)}.`;
+  const text = say("worked", { name, value, owner, result });
   const scrolled = element("div", "sideways", table);
   setAttributes(scrolled, { tabindex: 0, role: "region", "aria-label": inWords(name) });
   return [element("p", "", inWords(text)), scrolled];

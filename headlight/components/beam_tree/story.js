@@ -2,7 +2,7 @@
 // { ids, token, parent, logProbability, place, outcome, rank, score, reads }. `parent` is the number of a branch or -1,
 // `outcome` "ended", "fell out", "open" or null for a branch that went on, `reads` weights over the source.
 
-import { branchText, treeFinding } from "./words.js";
+import { say } from "./texts.toml";
 
 const LOOKS = { ended: "ended", "fell out": "dropped" };
 
@@ -58,4 +58,20 @@ function rowsOf(branches, best) {
     waiting.push(...(children.get(number) ?? []).toReversed());
   }
   return rows;
+}
+
+function branchText({ ids, token, logProbability, place, outcome, rank, score }, chance) {
+  return say("branch", {
+    token, step: ids.length, chance, sum: logProbability, place: place ? say("place", { place }) : "",
+    outcome: outcome === "ended" ? say("ended", { rank, score: score ?? 0 })
+      : outcome ? say(outcome === "open" ? "fate_open" : "fate_fell_out") : "",
+  });
+}
+
+// counts: branches by their outcome; worst: the farthest place of the best translation on its way, { step, place }, or
+// null where none ended.
+function treeFinding(branches, { ended, open, "fell out": fellOut }, worst) {
+  const more = say("grown", { branches, ended, fell_out: fellOut, open }), attempt = say("attempt");
+  if (worst?.place > 1) return { headline: say("close", worst), more: say("grown_close", { grown: more }), attempt };
+  return { headline: say(!worst ? "none_ended" : worst.place === null ? "first_token" : "led"), more, attempt };
 }

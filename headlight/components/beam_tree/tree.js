@@ -14,7 +14,7 @@ import { percent } from "../lib/words.js";
 import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 import { findingOf, treeOf } from "./story.js";
-import { readerText } from "./words.js";
+import { say } from "./texts.toml";
 
 const HIGH = 33; // pixels from row to row
 
@@ -84,17 +84,16 @@ class BeamTree extends Component {
 
   describe(target) {
     const branch = target ? this.data.branches[target.dataset.number] : null;
-    const invitation = invite("Each column is a step, each button a translation under way; the stronger its colour, " +
-      "the more probable its token. Click one to search on from there.");
-    this.readout.textContent = branch ? inWords(branch.words) : invitation;
-    const dark = isDark(this.stage);
+    this.readout.textContent = branch ? inWords(branch.words) : invite(say("invitation"));
+    const dark = isDark(this.stage), { layer, head } = this.data.head;
     const chips = Array.from(branch?.reads ?? [], (weight, index) => {
       const token = this.data.source[index], chip = element("span", "", chipText(token));
       tint(chip, weight, dark);
       return Object.assign(chip, { title: percent(weight) });
     });
     const words = joined(chips, wordRanges(this.data.source));
-    this.reads.replaceChildren(...(chips.length ? [readerText(this.data.head), ...words] : []));
+    const reader = say("reader", { layer: layer + 1, head: head + 1 });
+    this.reads.replaceChildren(...(chips.length ? [reader, ...words] : []));
   }
 
   key(event) {

@@ -10,10 +10,11 @@ import { RaisedHands } from "./hands.js";
 import { OwnQuestion } from "./own.js";
 import { Rights } from "./rights.js";
 import { Room } from "./room.js";
+import { say } from "./texts.toml";
 
 const ACTS = {
-  ask: ["Ask", "A"], again: ["Ask again", "A"], close: ["Close", "C"], bars: ["Histogram", "H"],
-  reveal: ["Reveal", "R"], next: ["Next →", "N"], back: ["Back to the lesson", ""],
+  ask: [say("ask"), "A"], again: [say("again"), "A"], close: [say("close"), "C"], bars: [say("bars"), "H"],
+  reveal: [say("reveal"), "R"], next: [say("next"), "N"], back: [say("back"), ""],
 };
 const DOOR = "q"; // the key
 const LONG = 36; // letters of an option, beside whose bar type has to be smaller
@@ -21,8 +22,8 @@ const UNDECIDED = { asking: true, closed: true }; // phases in which the next st
 const WALLS = { asking: "full", closed: "full", revealed: "beside" };
 const WITH_KEYS = "input, textarea, select, [contenteditable=true]";
 const PATIENCE = 5000; // ms until an act without an answer may be tried again
-const TIMES = ["1st", "2nd", "3rd"];
-const ordinal = (time) => TIMES[time] ?? `${time + 1}th`;
+const TIMES = [say("first"), say("second"), say("third")];
+const ordinal = (time) => TIMES[time] ?? say("later", { time: time + 1 });
 
 class ClassDesk extends Component {
   constructor(root) {
@@ -65,11 +66,11 @@ class ClassDesk extends Component {
     this.room.draw(data.signs);
     setWords(this.find(".say"), question ? [] : data.say);
     this.write({
-      ".place": !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "",
+      ".place": !question && data.step ? say("place", { title: data.title, step: data.step, of: data.of }) : "",
       ".ask": question?.text ?? data.why, ".about": question?.about ?? "",
       ".told": question?.truth ?? "", ".count": countOf(data),
       "[data-act=quiz_before]": data.quiz.before, "[data-act=quiz_after]": data.quiz.after,
-      "[data-act=lock]": data.locked ? "Let new phones in again" : "Let no new phones in",
+      "[data-act=lock]": say(data.locked ? "unlock" : "lock"),
     });
     this.find(".ask").classList.toggle("why", !question);
     this.spread(question?.beside ? "beside" : WALLS[question && phase] ?? "");
@@ -80,7 +81,7 @@ class ClassDesk extends Component {
     this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
     this.find("[data-act=discard]").hidden = !question;
     this.find("[data-act=hands]").hidden = !question?.hands;
-    this.label(this.find("[data-act=discard]"), "Delete this question");
+    this.label(this.find("[data-act=discard]"), say("discard"));
   }
 
   button(name, at) {
@@ -91,8 +92,7 @@ class ClassDesk extends Component {
   }
 
   warning() {
-    const { answered } = this.data.question;
-    return `Press N again to delete this question and ${answered === 1 ? "its answer" : `its ${answered} answers`}.`;
+    return say("sure_next", { count: this.data.question.answered });
   }
 
   announce(words = "") {
@@ -140,9 +140,8 @@ class ClassDesk extends Component {
   more(button) {
     const { act } = button.dataset, { data } = this;
     if (act === "discard" && !button.dataset.sure) {
-      const { answered } = data.question;
       button.dataset.sure = "yes";
-      button.textContent = `Press again to delete ${answered} ${answered === 1 ? "answer" : "answers"}`;
+      button.textContent = say("sure", { count: data.question.answered });
       return;
     }
     if (act === "link") return this.copyLink(button);
@@ -162,7 +161,7 @@ class ClassDesk extends Component {
   async copyLink(button) {
     const { page, code, secret } = this.data;
     const copied = await copyText(teacherLink(location.href, page, code, secret));
-    button.textContent = copied ? "Copied: keep it to yourself" : "This browser does not allow copying";
+    button.textContent = say(copied ? "copied" : "not_copied");
   }
 
   // Take the secret from the teacher's link, or from this browser; else ask for it.
@@ -173,9 +172,9 @@ class ClassDesk extends Component {
       this.rights.keep(code, opened);
     }
     if (gone || refused) this.rights.forget(code);
-    this.find(".whose").textContent = gone || `This screen is for the teacher of the class ${code}.`;
+    this.find(".whose").textContent = gone || say("whose", { code });
     for (const place of this.root.querySelectorAll(".rights :is(label, .go)")) place.hidden = Boolean(gone);
-    this.find(".leave").textContent = gone ? "Leave the class" : "Not my class";
+    this.find(".leave").textContent = say(gone ? "leave" : "not_mine");
     this.find(".refused").textContent = refused ?? notice ?? "";
     const secret = this.rights.of(code);
     if (secret && secret !== this.tried && !gone) setTimeout(() => this.reportSecret(secret)); // once it is mounted
@@ -185,7 +184,7 @@ class ClassDesk extends Component {
   giveRights(event) {
     event.preventDefault();
     const secret = secretIn(`#${this.find("[name=link]").value.trim().split("#").at(-1)}`);
-    this.find(".refused").textContent = secret ? "" : "A teacher link ends in #teach= and 32 characters.";
+    this.find(".refused").textContent = secret ? "" : say("no_link");
     if (secret) this.reportSecret(secret);
   }
 
@@ -224,11 +223,11 @@ class ClassDesk extends Component {
 }
 
 function countOf({ question, here, phase }) {
-  if (!question) return `${here} here`;
+  if (!question) return say("here", { here });
   const { answered, bars, done } = question;
   if (done) return done;
-  if (bars.length > 1) return bars.length === 2 ? "Before and after you talked" : `All ${bars.length} votes`;
-  return phase === "asking" ? `${answered} of ${Math.max(here, answered)} answered` : `${answered} answered`;
+  if (bars.length > 1) return bars.length === 2 ? say("before_and_after") : say("votes", { votes: bars.length });
+  return say(phase === "asking" ? "answered_of" : "answered", { answered, all: Math.max(here, answered) });
 }
 
 // A line per option, with a bar for each time of asking where there are bars, all on one scale.
@@ -246,7 +245,7 @@ function barsOf(counts, longest) {
   return element("span", "counts", ...counts.map((count, time) => {
     const inner = element("i"), bar = element("span", "bar", inner, element("b", "", count));
     inner.style.width = `${(100 * count) / longest}%`;
-    if (counts.length > 1) bar.title = `${ordinal(time)} time: ${count}`;
+    if (counts.length > 1) bar.title = say("time", { ordinal: ordinal(time), count });
     return bar;
   }));
 }

@@ -4,9 +4,9 @@
 
 import { storage } from "../lesson_panel/memory.js";
 import { svgElement } from "../lib/canvas.js";
+import { say } from "./texts.toml";
 
 const QUIET = 4; // modules of white around a QR code
-const HOTSPOT = "Some networks keep devices apart: then connect this computer and the phones to one phone’s hotspot.";
 const NAME = "headlight-door-"; // and the class's code: "1" where the door is open
 
 export class Door {
@@ -50,8 +50,8 @@ export class Door {
     }
     this.find(".join").hidden = !link;
     this.find(".problem").textContent = problem;
-    const other = others.length ? ` Try ${others.join(" or ")}.` : "";
-    this.find(".others").textContent = link ? `Does it not open on a phone?${other} ${HOTSPOT}` : "";
+    const help = others.length ? say("others_link", { links: others }) : say("others");
+    this.find(".others").textContent = link ? help : "";
   }
 
   toggle(open = !this.dialog.open) {
@@ -65,7 +65,7 @@ export class Door {
 // A QR code, black on white in a dark theme too: not every phone reads it the other way round.
 function picture(rows, link) {
   const size = rows.length + 2 * QUIET, viewBox = `0 0 ${size} ${size}`;
-  const look = { viewBox, "shape-rendering": "crispEdges", role: "img", "aria-label": `QR code of ${link}` };
+  const look = { viewBox, "shape-rendering": "crispEdges", role: "img", "aria-label": say("code", { link }) };
   return svgElement("svg", look, svgElement("path", { d: pathOf(rows) }));
 }
 

@@ -3,6 +3,7 @@
 import { button } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Rights } from "./rights.js";
+import { say } from "./texts.toml";
 
 class KeptClasses extends Component {
   receive({ ended }) {
@@ -11,8 +12,8 @@ class KeptClasses extends Component {
     const classes = Object.entries(rights.all()).sort(([, one], [, other]) => other.at - one.at);
     this.find("p").hidden = !classes.length;
     this.find(".buttons").replaceChildren(...classes.map(([code, { at }]) => {
-      const since = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-      return button(`Continue with ${code} (opened at ${since})`, () => this.setTriggerValue("choice", code));
+      const time = new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      return button(say("resume", { code, time }), () => this.setTriggerValue("choice", code));
     }));
   }
 }

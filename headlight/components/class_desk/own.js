@@ -1,9 +1,10 @@
 // The teacher's question on the spot: yes or no, one of the sentence's tokens, or one of four.
 
 import { button, element } from "../lib/canvas.js";
+import { say } from "./texts.toml";
 
 const MOST = 8, FOUR = 4;
-const KINDS = { yes: "Yes or no", token: "One of the tokens", four: "Up to four options" };
+const KINDS = { yes: say("kind_yes"), token: say("kind_token"), four: say("kind_four") };
 
 export class OwnQuestion {
   // ask({ text, options, right }): right is an index or null.
@@ -37,11 +38,11 @@ export class OwnQuestion {
   choose(kind) {
     this.kind = kind;
     for (const choice of this.find(".kinds").children) choice.ariaPressed = String(choice.dataset.kind === kind);
-    this.find("[name=text]").placeholder = kind === "token" ? "Which token … ?" : "What do you think: … ?";
-    const rows = kind === "yes" ? ["Yes", "No"] : kind === "token" ? this.tokens : Array(FOUR).fill("");
+    this.find("[name=text]").placeholder = say(kind === "token" ? "which" : "think");
+    const rows = kind === "yes" ? [say("yes"), say("no")] : kind === "token" ? this.tokens : Array(FOUR).fill("");
     this.find(".choices").replaceChildren(...rows.map((label, at) => this.row(label, at, rows.length)));
-    const most = kind === "token" && rows.length > MOST ? `At most ${MOST} options: tick the tokens to offer. ` : "";
-    this.find(".hint").textContent = `${most}If there is a right answer, mark it for Reveal.`;
+    const isMany = kind === "token" && rows.length > MOST;
+    this.find(".hint").textContent = say(isMany ? "hint_many" : "hint", { most: MOST });
   }
 
   // An option: whether it is offered, its text, and whether it is the right one.
@@ -50,12 +51,12 @@ export class OwnQuestion {
     const offered = input({ type: "checkbox", checked: isOffered, hidden: this.kind !== "token" });
     const words = input({ type: "text", value: label, maxLength: 200, readOnly: this.kind !== "four" });
     const right = input({ type: "checkbox" });
-    Object.assign(offered, { ariaLabel: `Offer ${label}` });
-    Object.assign(words, { ariaLabel: `Option ${at + 1}` });
+    Object.assign(offered, { ariaLabel: say("offer", { label }) });
+    Object.assign(words, { ariaLabel: say("option", { number: at + 1 }) });
     right.onchange = () => {
       for (const other of this.find(".choices").querySelectorAll(".mark input")) other.checked &&= other === right;
     };
-    return element("div", "choice", offered, words, element("label", "mark", "right ", right));
+    return element("div", "choice", offered, words, element("label", "mark", say("right"), right));
   }
 
   get question() {
@@ -78,6 +79,6 @@ export function apart(options) {
 }
 
 export function problemOf({ text, options }) {
-  if (!text) return "Write the question first.";
-  return options.length < 2 || options.length > MOST ? `A question needs 2 to ${MOST} options.` : "";
+  if (!text) return say("no_question");
+  return options.length < 2 || options.length > MOST ? say("no_options", { most: MOST }) : "";
 }

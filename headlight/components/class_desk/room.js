@@ -1,6 +1,7 @@
 // Participants of a class by their signs: the teacher removes one, or empties the room. Each takes a second press.
 
 import { button } from "../lib/canvas.js";
+import { say } from "./texts.toml";
 
 export class Room {
   // act("remove", sign) or act("empty").
@@ -25,7 +26,7 @@ export class Room {
   press(sign) {
     const isSure = sign !== undefined && sign === this.chosen;
     this.chosen = isSure ? undefined : sign;
-    const question = sign ? `Press again to remove ${sign}.` : "Press again to empty the room: phones come in anew.";
+    const question = sign ? say("sure", { sign }) : say("sure_all");
     this.find(".sure").textContent = this.chosen === undefined ? "" : question;
     if (!isSure) return;
     this.act(...(sign ? ["remove", sign] : ["empty"]));

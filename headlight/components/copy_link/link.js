@@ -3,6 +3,7 @@
 import { copyText } from "../lib/clipboard.js";
 import { Component, mounted } from "../lib/mount.js";
 import { shared } from "../lib/sharing.js";
+import { say } from "./texts.toml";
 
 const SHOWN_FOR = 2000; // ms for the confirmation
 
@@ -16,7 +17,7 @@ class CopyLink extends Component {
 
   async copy(address) {
     const copied = await copyText(address);
-    this.words.textContent = copied ? "Copied" : "Copy the address above";
+    this.words.textContent = say(copied ? "copied" : "not_copied");
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.words.textContent = ""), SHOWN_FOR);
   }

@@ -1,6 +1,7 @@
 // One step of the decoding in a caption and in numbers: what it reads and its candidates, and every head.
 
 import { tableOfMatrices } from "../export/csv.js";
+import { say } from "./texts.toml";
 
 // The sentences of a step and its candidates. `maps` are the weights of the chosen heads, a row a step, as floats;
 // `step` counts from 1.
@@ -10,18 +11,19 @@ export function stepFigure(data, maps, step) {
     return [what, at + 1, token, map[(step - 1) * tokens.length + at], ""];
   });
   const candidates = () => now.candidates.map(({ rank, token, probability, taken }) => {
-    return ["candidate", rank, token, probability, taken ? "yes" : "no"];
+    return [say("candidate"), rank, token, probability, say(taken ? "yes" : "no")];
   });
   return {
     name: `decoding_step_${step}`,
-    label: `Step ${step} of ${data.steps.length} of the decoding`,
-    caption: `Step ${step} of ${data.steps.length}. ${now.sentence} Above, the weights of ${data.name}; below, the ` +
-      `most probable candidates out of all tokens, the taken one framed, and ${now.rest}.`,
+    label: say("label", { step, steps: data.steps.length }),
+    caption: say("caption", {
+      step, steps: data.steps.length, sentence: now.sentence, head: data.name, rest: now.rest,
+    }),
     table: () => ({
-      header: ["what", "place or rank", "token", "weight or probability", "taken"],
+      header: ["what", "place", "token", "weight_or_probability", "taken"].map((name) => say(`column_${name}`)),
       rows: [
-        ...read("cross-attention weight", source, maps.cross, source.length),
-        ...read("masked self-attention weight", fed, maps.decoder, step), ...candidates(),
+        ...read(say("cross"), source, maps.cross, source.length),
+        ...read(say("decoder"), fed, maps.decoder, step), ...candidates(),
       ],
     }),
   };
@@ -32,7 +34,7 @@ export function stepFigure(data, maps, step) {
 export function headsFigure(data, strips, step) {
   const { layers, heads } = data;
   const rows = Array.from({ length: layers * heads }, (_, at) => {
-    return `layer ${Math.floor(at / heads) + 1}, head ${(at % heads) + 1}`;
+    return say("head_name", { layer: Math.floor(at / heads) + 1, head: (at % heads) + 1 });
   });
   const matrices = () => strips.map(({ keys, weight }, at) => ({
     name: ["cross_attention", "masked_self_attention"][at], rows, columns: keys,
@@ -40,11 +42,9 @@ export function headsFigure(data, strips, step) {
   }));
   return {
     name: `heads_of_step_${step}`,
-    label: `Every head in step ${step} of ${data.steps.length}`,
-    caption: `Every head in step ${step} of ${data.steps.length}, which predicts “${data.next[step - 1]}”: a line of ` +
-      "cells is a head, layer under layer; the stronger its colour, the larger the weight. Cross-attention reads the " +
-      "source; masked self-attention reads the tokens fed so far.",
-    table: () => tableOfMatrices(matrices(), { row: "head", column: "key", value: "weight" }),
+    label: say("all_label", { step, steps: data.steps.length }),
+    caption: say("all_caption", { step, steps: data.steps.length, token: data.next[step - 1] }),
+    table: () => tableOfMatrices(matrices(), { row: say("head"), column: say("key"), value: say("weight") }),
     matrices,
   };
 }

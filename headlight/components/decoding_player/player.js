@@ -14,6 +14,7 @@ import { percentInCell } from "../lib/words.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { stepsOf } from "./story.js";
 import { HeadStrip } from "./strips.js";
+import { say } from "./texts.toml";
 
 const MILLISECONDS_PER_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
@@ -38,7 +39,7 @@ class Player extends Component {
     const choose = (layer, head) => this.setTriggerValue("head", [layer, head]);
     const readOut = (text) => (this.find(".readout").textContent = text);
     this.strips = ["cross", "decoder"].map((kind) => new HeadStrip(this.find(`.all_${kind}`), readOut, choose));
-    this.find(".offer").textContent = `${press()} one to force it`;
+    this.find(".offer").textContent = say(press() === "tap" ? "tap" : "click");
     this.find(".undo").onclick = () => this.setTriggerValue("undo", true);
     const offer = (place, label, figure, ...places) => {
       const elements = () => places.map(this.find), redraw = () => this.show();
@@ -47,8 +48,8 @@ class Player extends Component {
     const shown = () => this.strips.map((strip) => strip.shown);
     const step = () => stepFigure(this.data, this.maps, this.playhead.at);
     const heads = () => headsFigure(this.data, shown(), this.playhead.at);
-    offer(".candidates .title", "this step and its candidates", step, ".rows", ".candidates");
-    offer(".heads .title", "every head in this step", heads, ".strips");
+    offer(".candidates .title", say("download_step"), step, ".rows", ".candidates");
+    offer(".heads .title", say("download_heads"), heads, ".strips");
     this.whenResized(this.find(".heads"), () => {
       if (!this.data) return;
       this.drawStrips();
@@ -173,9 +174,9 @@ class Player extends Component {
       const states = { next, forced: next && step.forced, later: !next };
       for (const state of STATES) chip.classList.toggle(state, states[state]);
       tint(chip, null);
-      chip.title = next ? "the token that follows; it is fed in the next step" : "";
+      chip.title = next ? say("next") : "";
       // A placeholder of the usual width, so that nothing moves when the weight takes its place.
-      chip.lastChild.textContent = next ? `${step.forced ? "forced" : "predicted"} · ${step.chance}` : "00 %";
+      chip.lastChild.textContent = next ? say(step.forced ? "forced" : "predicted", { chance: step.chance }) : "00 %";
     }
   }
 
@@ -193,8 +194,8 @@ class Player extends Component {
       row.querySelector(".rank").textContent = candidate.rank;
       button.textContent = shownToken(candidate.token);
       const token = spoken(candidate.token);
-      button.setAttribute("aria-label", candidate.taken ? `${token}, taken` : `Force ${token}`);
-      button.title = candidate.taken ? "taken in this translation" : "force this token and decode on";
+      button.setAttribute("aria-label", say(candidate.taken ? "taken_token" : "force_token", { token }));
+      button.title = say(candidate.taken ? "taken" : "force");
       button.disabled = !candidate.taken && (!takable || candidate.special);
       button.onclick = () => {
         if (candidate.taken) return;

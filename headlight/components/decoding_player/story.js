@@ -5,10 +5,11 @@
 // `shownCross` and `shownDecoder` are the maps of the chosen head: { shape: [queries, keys], weights }.
 
 import { averageMap } from "../lib/maps.js";
+import { headName } from "../lib/names.js";
 import { SPECIAL_TOKENS } from "../lib/tokens.js";
 import { candidatesAt, isNeverChosen, runnerUp } from "../lib/trace.js";
-import { chanceText, headName } from "../lib/words.js";
-import { givenText, hardestFinding, restText, stepSentence } from "./words.js";
+import { chanceText, sentenceCase } from "../lib/words.js";
+import { say } from "./texts.toml";
 
 export function stepsOf(trace, chosen, { forced = 0, unforced = "" }) {
   const cross = trace.cross ? averageMap(trace.cross, chosen) : trace.shownCross.weights;
@@ -37,21 +38,23 @@ export function hardestStep({ entropies, numForced = 0 }) {
 
 function stepOf(trace, step, { name, cross, decoder, isForced }) {
   const candidates = candidatesOf(trace, step);
+  const rank = trace.targetRanks[step];
   const rest = Math.max(0, 1 - candidates.reduce((sum, { probability }) => sum + probability, 0));
   const most = (map, keys) => {
     const row = map.subarray(step * keys.length, (step + 1) * keys.length), key = row.indexOf(Math.max(...row));
-    return { token: keys[key], weight: row[key] };
+    return say("read", { token: keys[key], weight: row[key] });
   };
   return {
-    sentence: stepSentence({
-      input: trace.decoderInputTokens[step], output: trace.targetTokens[step], head: name,
-      probability: trace.targetProbabilities[step], rank: trace.targetRanks[step],
-      reason: isForced ? "forced" : step < (trace.numForced ?? 0) ? "given" : "",
-      mostSource: most(cross, trace.sourceTokens), mostPrefix: step ? most(decoder, trace.decoderInputTokens) : null,
+    sentence: say("step", {
+      input: trace.decoderInputTokens[step], output: trace.targetTokens[step],
+      probability: trace.targetProbabilities[step], choice: rank === 1 ? "" : say("choice", { rank }),
+      reason: isForced ? say("forced") : step < (trace.numForced ?? 0) ? say("given") : "",
+      head: sentenceCase(name), source: most(cross, trace.sourceTokens),
+      prefix: step ? say("prefix", { read: most(decoder, trace.decoderInputTokens) }) : "",
     }),
     chance: chanceText(trace.targetProbabilities[step]),
     forced: isForced, takable: hasRoomAfter(trace, step), candidates,
-    rest: restText(rest),
+    rest: say("rest", { rest }),
   };
 }
 
@@ -68,12 +71,19 @@ function candidatesOf(trace, step) {
   }));
 }
 
+// The hardest choice, and its runner-up, where another token can be forced there.
 function hardestOf(trace) {
-  const step = hardestStep(trace);
-  return hardestFinding({
-    step: step + 1, token: trace.targetTokens[step], probability: trace.targetProbabilities[step],
-    entropy: trace.entropies[step], runnerUp: runnerUp(trace, step), room: hasRoomAfter(trace, step),
-  });
+  const at = hardestStep(trace), step = at + 1, other = runnerUp(trace, at), entropy = trace.entropies[at];
+  return {
+    headline: say("hardest", { step, token: trace.targetTokens[at] }),
+    more: say("hardest_more", {
+      probability: trace.targetProbabilities[at], other: other.token, other_probability: other.probability,
+      perplexity: Math.exp(entropy), entropy: Math.abs(entropy),
+    }),
+    attempt: hasRoomAfter(trace, at) ? say("attempt", { step, other: other.token }) : "",
+  };
 }
 
-const givenOf = ({ targetTokens: [first] }) => givenText(first, SPECIAL_TOKENS.includes(first));
+const givenOf = ({ targetTokens: [token] }) => {
+  return say(SPECIAL_TOKENS.includes(token) ? "given_first" : "given_language", { token });
+};

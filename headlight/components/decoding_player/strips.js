@@ -3,6 +3,7 @@
 import { blue, placeOf, prepare, shortened } from "../lib/canvas.js";
 import { cellText, writeSlanted } from "../lib/heatmap.js";
 import { shownTokens } from "../lib/tokens.js";
+import { say } from "./texts.toml";
 
 const ROW_HEIGHT = 11, LAYER_GAP = 6, LABEL_SPACE = 52, TALLEST_LABELS = 90, BESIDE = 14; // pixels
 const SMALLEST_CELL_WITH_LABEL = 12, LARGEST_CELL = 34, NARROWEST = 120;
@@ -54,7 +55,7 @@ export class HeadStrip {
       }
       this.emphasise(pen, layer, y);
     }
-    canvas.setAttribute("aria-label", `${layers} layers by ${heads} heads: the weights of step ${step}, a line a head`);
+    canvas.setAttribute("aria-label", say("strip", { layers, heads, step }));
   }
 
   measure(width) {

@@ -14,20 +14,21 @@ import { csvOf } from "./csv.js";
 import { archive, filesOf } from "./npz.js";
 import { fontFaces, pngOf, saveFile } from "./pictures.js";
 import { PAGES_FONT, svgFile } from "./svg.js";
+import { say } from "./texts.toml";
 
 const ARROW = "M8 2v8M4.5 7 8 10.5 11.5 7M3 13.5h10";
 const GAP = 4; // pixels between a button and the menu, and between the menu and the window's edge
 const ROWS = [
-  ["Picture", [["png", "PNG"], ["svg", "SVG"]]],
-  ["Numbers", [["csv", "CSV"], ["npz", "NPZ"]]],
-  ["Caption", [["copy", "Copy"], ["latex", "Copy as LaTeX"]]],
+  [say("picture"), [["png", "PNG"], ["svg", "SVG"]]],
+  [say("numbers"), [["csv", "CSV"], ["npz", "NPZ"]]],
+  [say("caption"), [["copy", say("copy")], ["latex", say("latex")]]],
 ];
 
 // A button that opens a menu.
 export function downloadButton(className) {
   const icon = svgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svgElement("path", { d: ARROW }));
   const button = element("button", className, icon);
-  Object.assign(button, { type: "button", title: "Download the figure, its numbers or its caption" });
+  Object.assign(button, { type: "button", title: say("download") });
   button.setAttribute("aria-haspopup", "dialog");
   return button;
 }
@@ -35,7 +36,7 @@ export function downloadButton(className) {
 // A component's own button, to be put beside its figure; figureOf() says at each click what is to be had.
 export function offerDownload(label, figureOf) {
   const button = downloadButton("download");
-  button.setAttribute("aria-label", `Download: ${label}`);
+  button.setAttribute("aria-label", say("download_of", { figure: label }));
   button.onclick = () => {
     (button.menu ??= new DownloadMenu(button.parentElement)).open(button, figureOf());
   };
@@ -56,7 +57,7 @@ export class DownloadMenu {
     this.caption = element("p", "caption");
     this.status = element("p", "status");
     this.menu = element("div", "menu", ...this.rows, this.caption, this.status);
-    const look = { popover: "auto", role: "dialog", "aria-label": "Download this figure" };
+    const look = { popover: "auto", role: "dialog", "aria-label": say("menu") };
     for (const [name, value] of Object.entries(look)) this.menu.setAttribute(name, value);
     this.status.setAttribute("role", "status");
     this.menu.onkeydown = (event) => event.key === "Escape" && this.close(event);
@@ -96,19 +97,19 @@ export class DownloadMenu {
     try {
       await this.make(what);
     } catch { // the page has drawn another figure meanwhile, or the picture is too large for the browser
-      this.say("This could not be made. Please close the menu and try again.");
+      this.report(say("failed"));
     }
   }
 
   async make(what) {
     const { name, caption, table, matrices, files = () => filesOf(matrices()) } = this.figure;
-    if (what === "copy") return this.sayCopied(what, await copyText(caption));
-    if (what === "latex") return this.sayCopied(what, await copyText(latexCaption(caption)));
+    if (what === "copy") return this.reportCopied(what, await copyText(caption));
+    if (what === "latex") return this.reportCopied(what, await copyText(latexCaption(caption)));
     if (what === "csv") saveFile(`${name}.csv`, "text/csv", csvOf(table()));
     else if (what === "npz") saveFile(`${name}.npz`, "application/octet-stream", archive(files()));
     else if (what === "svg") saveFile(`${name}.svg`, "image/svg+xml", (await this.vector()).text);
     else saveFile(`${name}.png`, "image/png", await this.pixels());
-    this.say(`${name}.${what} is saved.`);
+    this.report(say("saved", { file: `${name}.${what}` }));
   }
 
   async vector() {
@@ -123,12 +124,12 @@ export class DownloadMenu {
   }
 
   // Copying by selection takes the keys away from the menu.
-  sayCopied(what, done) {
+  reportCopied(what, done) {
     this.find(what).focus();
-    this.say(done ? "Copied." : "The browser does not let this page copy: select the text above.");
+    this.report(say(done ? "copied" : "not_copied"));
   }
 
-  say(words) {
+  report(words) {
     this.status.textContent = words;
   }
 }

@@ -12,6 +12,7 @@ import { sentenceCase } from "../lib/words.js";
 import { histogram } from "./histogram.js";
 import { ExampleLines } from "./lines.js";
 import { figureOf } from "./picture.js";
+import { say } from "./texts.toml";
 
 const OWN = "own";
 
@@ -26,8 +27,7 @@ class HeadCard extends Component {
       this.draw();
     };
     const figure = () => figureOf(this.data, this.drawn.map(({ example }) => example));
-    const label = "examples of this head";
-    find(".under").append(offerPicture(label, figure, this.frame, () => [this.sentence, this.examples]));
+    find(".under").append(offerPicture(say("download"), figure, this.frame, () => [this.sentence, this.examples]));
     this.whenResized(this.frame, () => this.place());
   }
 
@@ -49,7 +49,7 @@ class HeadCard extends Component {
       return [element("dt", "", `${name} ${value}`), element("dd", "", says)];
     }));
     const like = data.nearest.flatMap((head) => [this.headButton(head), " "]);
-    find(".nearest").replaceChildren(...(like.length ? ["Most like it: ", ...like] : []));
+    find(".nearest").replaceChildren(...(like.length ? [say("nearest"), ...like] : []));
     find(".more").replaceChildren(...data.histograms.map((each) => this.figure(each)), ...data.joins.map(tableOf));
     this.select.replaceChildren(...data.groups.map(([value, name]) => new Option(name, value)));
     find(".choose label").hidden = !data.groups.length;
@@ -57,7 +57,7 @@ class HeadCard extends Component {
 
   headButton(head) {
     const node = button(`${head.name} (${head.cosine})`, () => this.setTriggerValue("head", headAddress(head)));
-    return Object.assign(node, { title: `The cosine between the weights of both is ${head.cosine}` });
+    return Object.assign(node, { title: say("cosine", { cosine: head.cosine }) });
   }
 
   figure(data) {
@@ -87,8 +87,7 @@ class HeadCard extends Component {
   }
 
   readOut(words) {
-    const invitation = invite("Below each word: its largest weight in percent. Hover over a word for the others.");
-    this.readout.textContent = inWords(words ?? invitation);
+    this.readout.textContent = inWords(words ?? invite(say("invitation")));
   }
 }
 

@@ -3,9 +3,9 @@
 
 import { element, opacity, setAttributes, svgElement, tintOf } from "../lib/canvas.js";
 import { chipText, isSpecial, joined, spoken } from "../lib/tokens.js";
-import { percent } from "../lib/words.js";
 import { curve, linesOf } from "../token_lines/geometry.js";
 import { SIDES, centresOf, fitLetters, listenToRow, markLines, pathLike, weightBetween } from "../token_lines/rows.js";
+import { say } from "./texts.toml";
 
 const LETTERS = 14; // pixels, the largest
 const NAMED = 3;
@@ -24,10 +24,10 @@ export function wordsOf(example, map, { side, index }) {
   const isQuery = side === "output", others = isQuery ? example.keys : example.queries;
   const weights = isQuery ? map[index] : map.map((row) => row[index]);
   const largest = [...weights.entries()].sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, NAMED);
-  const parts = largest.filter(([, weight]) => weight).map(([at, weight]) => `“${others[at]}” ${percent(weight)}`);
+  const named = largest.filter(([, weight]) => weight);
+  const parts = named.map(([at, weight]) => say("weight", { token: others[at], weight }));
   const token = (isQuery ? example.queries : example.keys)[index];
-  const end = parts.join(", ") || "under 1 % each";
-  return isQuery ? `“${token}” looks at ${end}.` : `“${token}” is looked at by ${end}.`;
+  return say(isQuery ? "looks" : "looked_at", { token, others: parts.join(", ") || say("little") });
 }
 
 export class ExampleLines {
@@ -54,8 +54,7 @@ export class ExampleLines {
       return Object.assign(node, { type: "button", tabIndex: index ? -1 : 0, ariaLabel });
     });
     const row = element("div", `side ${name}`, ...joined(buttons, words));
-    const label = name === "keys" ? "Tokens that are looked at" : "Tokens that look";
-    setAttributes(row, { role: "group", "aria-label": label });
+    setAttributes(row, { role: "group", "aria-label": say(name === "keys" ? "keys" : "queries") });
     listenToRow(this, side, row);
     return { row, buttons };
   }

@@ -1,5 +1,9 @@
 // The caption of a picture of a head's examples, and their numbers.
 
+import { say } from "./texts.toml";
+
+const COLUMNS = ["example", "of", "row", "asks", "column", "read", "weight"];
+
 // The figure for the download menu, without its picture.
 export function figureOf(data, examples) {
   const rows = examples.flatMap(({ label, keys, queries, cells, weights }, number) => cells.map((cell, at) => {
@@ -8,9 +12,10 @@ export function figureOf(data, examples) {
   }));
   return {
     name: "head_examples",
-    label: `Examples of ${data.name}`,
-    caption: `What ${data.name} reads. ${data.headline} ${data.rows} The larger a weight, the thicker its line; ` +
-      `below each token stands its greatest weight. ${data.sure} ${data.of}`.trimEnd(),
-    table: () => ({ header: ["example", "of", "row", "asks", "column", "is read", "weight"], rows }),
+    label: say("label", { head: data.name }),
+    caption: say("caption", {
+      head: data.name, headline: data.headline, rows: data.rows, sure: data.sure, of: data.of,
+    }).trimEnd(),
+    table: () => ({ header: COLUMNS.map((column) => say(`column_${column}`)), rows }),
   };
 }

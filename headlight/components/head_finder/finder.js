@@ -9,6 +9,7 @@ import { headAddress } from "../lib/selection.js";
 import { figureOf } from "./picture.js";
 import { dotAt, isHollow, nextDot, rangeOf, shapeAt, ticksOf } from "./plot.js";
 import { fits, kindsOf, labelOf, toggledKinds, wordsOf } from "./ranking.js";
+import { say } from "./texts.toml";
 
 const RADIUS = 6, RING = 10, REACH = 22; // pixels
 const LEFT = 40, BOTTOM = 20, TOP = 8, RIGHT = 10;
@@ -41,7 +42,7 @@ class HeadFinder extends Component {
     this.plot.addEventListener("focusin", ({ target }) => this.point(this.dotOf(target)));
     this.plot.addEventListener("focusout", () => this.point(null));
     const figure = () => figureOf(this.data, this.chosen), drawn = () => [this.plot, this.legend];
-    find(".under").append(offerPicture("heads by two measures", figure, this.frame, drawn));
+    find(".under").append(offerPicture(say("download"), figure, this.frame, drawn));
     this.whenResized(this.frame, () => this.draw());
     this.listen(window, "resize", () => this.draw());
   }
@@ -87,16 +88,16 @@ class HeadFinder extends Component {
   kindButton({ kind, name }) {
     const mark = element("i"), button = element("button", "", mark, SHORT[kind]);
     mark.style.setProperty("--kind", KINDS[kind]);
-    Object.assign(button, { type: "button", title: `Show or hide ${name}` });
+    Object.assign(button, { type: "button", title: say("toggle", { kind: name }) });
     button.dataset.kind = kind;
     button.onclick = () => this.choose({ kinds: toggledKinds(this.chosen, this.data.kinds, kind) });
     return button;
   }
 
   roleList(patterns) {
-    const options = patterns.map(({ name, words }) => new Option(`most at ${words}`, name));
-    this.roles = element("select", "", new Option("any pattern", ""), ...options);
-    this.roles.setAttribute("aria-label", "Heads that look most at");
+    const options = patterns.map(({ name, words }) => new Option(say("role", { place: words }), name));
+    this.roles = element("select", "", new Option(say("any"), ""), ...options);
+    this.roles.setAttribute("aria-label", say("roles"));
     this.roles.onchange = () => this.choose({ role: this.roles.value });
     return this.roles;
   }
@@ -193,7 +194,7 @@ class HeadFinder extends Component {
 
   label() {
     const [across, up] = [this.chosen.x, this.chosen.y].map((name) => labelOf(this.data.measures, name));
-    return `Heads by ${across}, from left to right, and ${up}, from below`;
+    return say("label", { across, up });
   }
 
   dotOf(element) {

@@ -1,7 +1,7 @@
 // The caption of a picture of what the translation loses without each head, and these losses.
 
 import { tableOfMatrices } from "../export/csv.js";
-import { captionText } from "./words.js";
+import { say } from "./texts.toml";
 
 // The figure for the download menu, without its picture.
 export function figureOf({ kinds, limit, ablation }) {
@@ -10,11 +10,11 @@ export function figureOf({ kinds, limit, ablation }) {
   }));
   return {
     name: "head_importance",
-    label: "What the translation loses without each head alone",
-    caption: captionText(ablation, limit),
-    table: () => tableOfMatrices(matrices(), { row: "layer", column: "head", value: "loss of log P in nats" }),
+    label: say("label"),
+    caption: say("caption", { ablation, limit }),
+    table: () => tableOfMatrices(matrices(), { row: say("layer"), column: say("head"), value: say("loss") }),
     matrices,
   };
 }
 
-const namesOf = (what, count) => Array.from({ length: count }, (_, at) => `${what} ${at + 1}`);
+const namesOf = (what, count) => Array.from({ length: count }, (_, at) => say(`${what}_name`, { number: at + 1 }));

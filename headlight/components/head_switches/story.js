@@ -3,8 +3,10 @@
 // importance: of each head { kind, layer, head, losses, turned }: the loss of each token in nats, and whether some
 // token is no longer the most probable one; before: the trace of the translation.
 
+import { likelihoodText, shareText } from "../lib/losses.js";
+import { kindHeadName } from "../lib/names.js";
 import { isGreedy, sum } from "../lib/trace.js";
-import { headText } from "./words.js";
+import { say } from "./texts.toml";
 
 const KINDS = ["encoder", "decoder", "cross"];
 
@@ -19,7 +21,8 @@ export function switchesOf(importance, before) {
       const set = (name, value) => ((grids[name][layer] ??= [])[head] = value);
       set("losses", sum(losses));
       set("turned", turned);
-      set("words", headText(each, losses, before.targetTokens, turned));
+      const moved = likelihoodText(losses) + shareText(losses, before.targetTokens);
+      set("words", say(turned ? "head_turned" : "head", { head: kindHeadName(each), moved }));
     }
     return grids;
   });

@@ -4,14 +4,16 @@
 import { offerPicture } from "../export/capture.js";
 import { ARROWS, button, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
+import { likelihoodText } from "../lib/losses.js";
 import { Component, mounted } from "../lib/mount.js";
+import { KIND_NAMES } from "../lib/names.js";
+import { invite } from "../lib/screen.js";
 import { headAddress } from "../lib/selection.js";
 import { tableRow } from "../lib/table.js";
 import { inWords, spoken } from "../lib/tokens.js";
-import { KIND_NAMES } from "../lib/words.js";
 import { figureOf } from "./picture.js";
 import { switchesOf } from "./story.js";
-import { invitation, limitText } from "./words.js";
+import { say } from "./texts.toml";
 
 const WIDEST = 36, NARROWEST = 17, BESIDE = 22, APART = 2; // pixels
 
@@ -22,7 +24,7 @@ class HeadSwitches extends Component {
     for (const name of ["grids", "readout", "limit", "scale"]) this[name] = find(`.${name}`);
     this.buttons = new Map();
     this.off = [];
-    const figure = () => figureOf(this.data), label = "what is lost without each head";
+    const figure = () => figureOf(this.data), label = say("download");
     find(".under").append(offerPicture(label, figure, find(".switches"), () => [this.grids]));
     this.allOn = find(".all_on");
     this.allOn.onclick = () => this.choose([]);
@@ -52,7 +54,7 @@ class HeadSwitches extends Component {
 
   grid({ kind, losses }) {
     const head = element("tr", "", element("th"), ...losses[0].map((_, index) => element("th", "", index + 1)));
-    head.title = "head";
+    head.title = say("head");
     const buttons = (row, layer) => row.map((_, index) => this.button(kind, layer, index));
     const rows = losses.map((row, layer) => tableRow([`L${layer + 1}`, ...buttons(row, layer)]));
     const body = element("tbody", "", head, ...rows);
@@ -80,7 +82,7 @@ class HeadSwitches extends Component {
     }
     const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(-share));
     this.scale.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
-    this.limit.textContent = limitText(limit);
+    this.limit.textContent = say("limit", { moved: likelihoodText([limit]) });
     this.allOn.disabled = !this.off.length;
     this.describe();
   }
@@ -105,7 +107,7 @@ class HeadSwitches extends Component {
 
   describe({ target = null } = {}) {
     const words = target?.closest?.("td button")?.words;
-    this.readout.textContent = words ? inWords(words) : invitation();
+    this.readout.textContent = words ? inWords(words) : invite(say("invitation"));
   }
 
   key(event) {

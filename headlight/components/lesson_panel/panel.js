@@ -8,6 +8,7 @@ import { Memory, storage } from "./memory.js";
 import {
   LEAVE, LONGEST, TO_LIST, TO_NEXT, asOneEntry, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove,
 } from "./moving.js";
+import { say } from "./texts.toml";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
@@ -113,10 +114,13 @@ class LessonPanel extends Component {
     this.dock();
     this.write({
       ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain(heading)}`, ".title": data.title,
-      ".place": ended ? "" : `${data.step} of ${data.of}`, ".next": data.last ? "Finish" : "Next →",
-      ".back_to": data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it",
-      ".scale": data.scale ?? "", ".onward": `Next lesson: ${data.next_lesson}`, ".undecided": data.undecided ?? "",
-      ".feedback": ended ? data.score ?? "" : feedback(data, over), ".hint": `Hint (${data.more_hints} left)`,
+      ".place": ended ? "" : say("place", { step: data.step, of: data.of }),
+      ".next": say(data.last ? "finish" : "next"),
+      ".back_to": say(data.away ? "back" : "other"),
+      ".scale": data.scale ?? "", ".undecided": data.undecided ?? "",
+      ".onward": data.next_lesson ? say("onward", { lesson: data.next_lesson }) : "",
+      ".feedback": ended ? data.score ?? "" : feedback(data, over),
+      ".hint": data.more_hints ? say("hint", { hints: data.more_hints }) : "",
     });
     const shown = {
       ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
@@ -156,10 +160,10 @@ class LessonPanel extends Component {
       setWords(node, label);
       return Object.assign(node, { ariaPressed: String(isPressed), disabled: over });
     });
-    const check = button("Check", () => this.answer([...this.chosen]), "check");
+    const check = button(say("check"), () => this.answer([...this.chosen]), "check");
     if (several && !over) buttons.push(Object.assign(check, { disabled: !this.chosen.size }));
-    if (data.kind === "do" && !over) buttons.push(button("Check my work", () => this.answer(true), "check"));
-    buttons.push(...(data.open ?? []).map((step) => button(`Go to step ${step}`, () => this.go(step))));
+    if (data.kind === "do" && !over) buttons.push(button(say("check_work"), () => this.answer(true), "check"));
+    buttons.push(...(data.open ?? []).map((step) => button(say("step", { step }), () => this.go(step))));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
     if (focused >= 0) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });
@@ -196,7 +200,7 @@ class LessonPanel extends Component {
     event.preventDefault();
     const value = Number(this.find("input").value.replace("−", "-").replace(",", ".").replace("%", "").trim() || NaN);
     if (Number.isFinite(value)) this.answer(value);
-    else this.find(".feedback").textContent = "Enter a number.";
+    else this.find(".feedback").textContent = say("no_number");
   }
 
   go(step) {
@@ -280,9 +284,9 @@ function whenAtRest(act) {
 }
 
 function feedback({ feedback: words, tried }, over) {
-  if (tried.right) return `Right! ${words ?? ""}`;
+  if (tried.right) return say("right", { words: words ?? "" });
   if (over) return words ?? "";
-  return tried.choice === null ? "" : `Not yet. ${words ?? ""} Try again, or take a hint.`;
+  return tried.choice === null ? "" : say("wrong", { words: words ?? "" });
 }
 
 const plain = (parts) => parts.map(([, text]) => text).join("");

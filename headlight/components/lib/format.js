@@ -1,5 +1,7 @@
 // Arrays as they travelled, in base64, and numbers as people read them.
 
+import { local } from "./language.js";
+
 // By a loop: a function per letter takes twenty times as long, half a second for a page of 6 MB.
 export function bytes(text) {
   const letters = atob(text), all = new Uint8Array(letters.length);
@@ -46,7 +48,7 @@ export function number(value, digits = 4) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value < 0 ? `${MINUS}∞` : "∞";
   const text = Math.abs(value) >= 1e5 ? value.toExponential(digits) : value.toFixed(digits);
-  return text.replace("-", MINUS);
+  return local(text.replace("-", MINUS));
 }
 
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };

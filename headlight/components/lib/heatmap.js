@@ -3,7 +3,7 @@
 
 import { JOINT, blue, labelColor, listenToKeys, paintCells, placeOf, shortened, withMore } from "./canvas.js";
 import { CHANGED, FRAME, asText } from "./colours.js";
-import { percent } from "./words.js";
+import { say } from "./texts.toml";
 
 export const LETTER = 7;
 const SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
@@ -12,8 +12,7 @@ const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 28, HEIGHT_FOR_A_VALUE = 14;
 
 // "“my” looks at “meine”: 12 %"; null as the weight of a masked cell.
 export function cellText(reader, key, weight) {
-  if (weight === null) return `${reader} may not look at “${key}”, which comes later`;
-  return `${reader} looks at “${key}”: ${percent(weight)}`;
+  return weight === null ? say("masked", { reader, key }) : say("weight", { reader, key, weight });
 }
 
 // The room that labels need: to the left of rows, above slanted columns, above columns side by side.

@@ -10,7 +10,7 @@ const BLANK = "␣"; // a token, or a part of one, that is nothing but a blank
 const JOINTS = [" | ", " → "]; // within a label of two tokens; no token has a space
 // Of Marian and M2M-100, of NLLB and mBART.
 const LANGUAGE = /^(?:>>.*<<|__[\p{L}\p{N}_]+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3})$/u;
-const SPECIAL_IN_SENTENCE = /(?<![^\s“|])(?:<\/s>|<s>|<pad>|<unk>)(?![^\s”|.,:;])/g;
+const SPECIAL_IN_SENTENCE = /(?<![^\s“„|])(?:<\/s>|<s>|<pad>|<unk>)(?![^\s”“|.,:;])/g;
 const NAMED = /^(?:<.+>|\[[A-Z]+\])$/; // a special token without a glyph, or a byte: "<mask>", "<0xC3>", "[SEP]"
 const MARKS = new Set(".,!?;:…«»„“”\"'()-"); // as in transformer/interpret/head_patterns.py
 export const SPECIAL_TOKENS = ["<s>", "</s>", "<pad>"]; // as in transformer/interpret/trace.py
@@ -46,7 +46,7 @@ export function shownTokens(labels) {
 
 // A sentence that names tokens, “▁my”, as it reads.
 export function inWords(sentence) {
-  const shown = sentence.replace(/(?<![^\s“|])▁(?=[^\s”|])/g, "").replaceAll(`“${SPACE}”`, `“${BLANK}”`);
+  const shown = sentence.replace(/(?<![^\s“„|])▁(?=[^\s”“|])/g, "").replace(/([“„]|«\s)▁(?=[”“]|\s»)/g, `$1${BLANK}`);
   return shown.replace(SPECIAL_IN_SENTENCE, (token) => GLYPHS[token]);
 }
 

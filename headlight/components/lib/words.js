@@ -1,15 +1,11 @@
-// Numbers, tokens and heads in words.
+// Numbers and tokens in words.
 
 import { MINUS } from "./format.js";
+import { LANGUAGE, local } from "./language.js";
 
-export const NOTHING = "(nothing: the model ended the sentence at once)"; // in place of an empty translation
 export const LEAST_SHOWN = 0.005; // nats, or a share: two digits do not show less
 
-export const KIND_NAMES = {
-  encoder: "Encoder self-attention", decoder: "Masked decoder self-attention", cross: "Cross-attention",
-};
-
-export const quoted = (token) => `“${token}”`;
+export const quoted = (token) => LANGUAGE.quotes.join(token);
 
 // A token with its number, from 1, where another one reads the same: “▁no” (query 3).
 export function quotedAt(tokens, place, noun) {
@@ -18,13 +14,12 @@ export function quotedAt(tokens, place, noun) {
 }
 
 export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
-export const grouped = (count) => count.toLocaleString("en");
-export const pluralize = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+export const grouped = (count) => local(count.toLocaleString("en"));
 
 // A number with a true minus sign, none for what rounds to 0.
 export function signed(value, digits) {
   const text = value.toFixed(digits);
-  return /[1-9]/.test(text) ? text.replace("-", MINUS) : text.replace("-", "");
+  return local(/[1-9]/.test(text) ? text.replace("-", MINUS) : text.replace("-", ""));
 }
 
 // Numbers with so many decimals, or more where fewer would make two different ones look equal.
@@ -35,8 +30,8 @@ export function distinct(values, digits = 2) {
 
 // A share in whole percent, never rounded to all or to nothing.
 export function percent(share) {
-  if (share > 0 && share < 0.01) return "under 1 %";
-  return share >= 0.995 && share < 1 ? "over 99 %" : `${Math.round(share * 100)} %`;
+  if (share > 0 && share < 0.01) return LANGUAGE.under;
+  return share >= 0.995 && share < 1 ? LANGUAGE.over : `${Math.round(share * 100)} %`;
 }
 
 // In a small cell, where 0 % and 100 % may be rounded.
@@ -44,24 +39,8 @@ export const percentInCell = (share) => `${Math.round(share * 100)} %`;
 
 // A probability in percent with one decimal, small ones with one digit; never rounded to all or to nothing.
 export function chanceText(probability) {
-  if (probability > 0.999) return "> 99.9 %";
-  if (probability < 1e-6) return "< 0.0001 %";
-  return `${(probability * 100).toFixed(probability >= 0.001 ? 1 : -Math.floor(Math.log10(probability)) - 2)} %`;
-}
-
-// A kind of attention within a sentence: "cross-attention", and a head with it: "cross-attention layer 3, head 4".
-export const kindName = (kind) => `${KIND_NAMES[kind].slice(0, 1).toLowerCase()}${KIND_NAMES[kind].slice(1)}`;
-export const kindHeadName = ({ kind, layer, head }) => `${kindName(kind)} ${headName({ layer, head })}`;
-
-// A head counted from 1; null stands for an average over all layers or heads.
-export function headName({ layer, head }, { layers, heads } = {}) {
-  if (layer !== null && head !== null) return `layer ${layer + 1}, head ${head + 1}`;
-  if (layer !== null) return `average over the ${pluralize(heads, "head")} of layer ${layer + 1}`;
-  if (head !== null) return `average over head ${head + 1} of all ${pluralize(layers, "layer")}`;
-  return `average over all ${pluralize(layers, "layer")} and ${pluralize(heads, "head")}`;
-}
-
-// A row of attention weights by the token that reads, a decoder's by the one that is written.
-export function rowText(kind, row, token) {
-  return kind === "encoder" ? `the row of ${quoted(token)}` : `step ${row + 1}, which writes ${quoted(token)}`;
+  if (probability > 0.999) return local("> 99.9 %");
+  if (probability < 1e-6) return local("< 0.0001 %");
+  const digits = probability >= 0.001 ? 1 : -Math.floor(Math.log10(probability)) - 2;
+  return `${local((probability * 100).toFixed(digits))} %`;
 }

@@ -1,5 +1,7 @@
 // A text in another language than the model reads, guessed by its function words as in headlight/app/languages.py.
 
+import { say } from "./texts.toml";
+
 const FEW = 2, SHORT = 3; // words of another language that suffice; words of a text in which one suffices
 
 // reads: the model's language; words: frequent words by language.
@@ -16,5 +18,5 @@ export function otherLanguage(text, { reads, words: { [reads]: expected, ...othe
 
 export function languageNotice(text, languages) {
   const other = otherLanguage(text, languages), { reads } = languages;
-  return other ? `This looks like ${other}, but this model reads ${reads}: what it writes here is no translation.` : "";
+  return other ? say("other", { other, reads }) : "";
 }

@@ -6,9 +6,9 @@ import { LEAVE, TO_LIST, TO_NEXT } from "../lesson_panel/moving.js";
 import { default as panel } from "../lesson_panel/panel.js";
 import { button, element } from "../lib/canvas.js";
 import { MINUS } from "../lib/format.js";
+import { say } from "./texts.toml";
 
 const PLACE = /^([a-z][a-z0-9_]*)(?:\.(\d{1,2}))?$/; // in the address: "attention.3"
-const NO_SENTENCE = "This step is about another sentence.";
 const OF_FINDINGS = ["findings", "more"]; // what a step may blur of all findings, see lib/finding.css
 const OF_LINES = { answers: "hidden", aside: "none", pointing: "none", "lines-apart": "4rem" }; // see token_lines
 
@@ -26,7 +26,7 @@ export function feedbackOn(kind, solution, choice) {
   const of = (name) => (Object.hasOwn(solution.choices, name) ? solution.choices[name] : undefined);
   if (kind === "number" && Number.isFinite(choice)) {
     const off = isRight(kind, solution, choice) ? "" : ` ${of(choice < solution.value ? "low" : "high")}`;
-    return `You said ${String(choice).replace("-", MINUS)}.${off}`;
+    return say("you_said", { choice: String(choice).replace("-", MINUS), off });
   }
   if (kind === "one" && typeof choice === "string") return of(choice);
   if (kind !== "several" || !Array.isArray(choice)) return undefined;
@@ -91,7 +91,7 @@ export class Lessons {
     this.answer = answerFor(step, text);
     if (this.answer) return this.draw();
     const key = `${lesson.name}.${number + 1}`, { title, steps: { length: of } } = lesson, last = number + 1 === of;
-    const texts = { say: [], note: [], undecided: NO_SENTENCE, others: true };
+    const texts = { say: [], note: [], undecided: say("no_sentence"), others: true };
     return this.give({ key, title, step: number + 1, of, last, ...texts, tried: fresh() });
   }
 
@@ -166,7 +166,7 @@ export class Lessons {
     const judged = steps.flatMap((step, at) => (step.judged ? [at] : []));
     return {
       key: `${lesson.name} end`, title, step: steps.length + 1, of: steps.length, note: [], undecided: "",
-      say: [["strong", "The end. "], ["", closing || goal]], tried: fresh(),
+      say: [["strong", say("end")], ["", closing || goal]], tried: fresh(),
       score: score(answered.size, judged.length),
       open: judged.filter((at) => !answered.has(at)).map((at) => at + 1),
       next_lesson: lessons[lessons.indexOf(lesson) + 1]?.title ?? "",
@@ -176,11 +176,13 @@ export class Lessons {
   list(place) {
     place.replaceChildren(...this.lessons.map((lesson) => {
       const { title, goal, minutes, steps } = lesson, answered = this.answered(lesson);
-      const judged = steps.flatMap((step, at) => (step.judged ? [at] : [])), does = answered.size ? "Go on" : "Begin";
-      const few = [`${minutes} minutes`, `${steps.length} steps`];
-      if (answered.size) few.push(`${answered.size} of ${judged.length} answers found`);
+      const judged = steps.flatMap((step, at) => (step.judged ? [at] : []));
+      const does = say(answered.size ? "go_on" : "begin");
+      const few = [say("minutes", { minutes }), say("steps", { steps: steps.length })];
+      if (answered.size) few.push(say("found", { answers: answered.size, questions: judged.length }));
       const next = answered.size ? judged.find((at) => !answered.has(at)) ?? 0 : 0;
-      const begin = Object.assign(button(does, () => this.go(lesson, next)), { ariaLabel: `${does}: ${title}` });
+      const ariaLabel = say("name", { does, title });
+      const begin = Object.assign(button(does, () => this.go(lesson, next)), { ariaLabel });
       const texts = [element("h2", "", title), element("p", "", goal), element("p", "few", few.join(" · "))];
       return element("li", "lesson_card", ...texts, begin);
     }));
@@ -189,9 +191,7 @@ export class Lessons {
 
 // The score of a lesson in words, as in headlight/lessons/panel.py.
 export function score(right, questions) {
-  if (right === questions) return `All ${questions} right!`;
-  const count = right ? `${right} of ${questions} right so far. ` : "";
-  return `${count}You can go back to the open questions.`;
+  return say(right === questions ? "all_right" : right ? "some_right" : "none_right", { right, questions });
 }
 
 // A step's answer for a sentence; null where the step is about others.

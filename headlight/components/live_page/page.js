@@ -2,12 +2,13 @@
 // for pages without a model.
 
 import { openModel } from "../engine/headlight.js";
-import { NOTHING } from "../lib/words.js";
+import { NOTHING } from "../lib/names.js";
 import { addressOf, readAddress } from "./address.js";
 import { Lessons } from "./lessons.js";
 import { Training } from "./training_view.js";
 import { languageNotice } from "./languages.js";
 import { LocalSource } from "./source.js";
+import { say } from "./texts.toml";
 import { Attention, Decoding, Heads, Home, Inside, LessonList } from "./views.js";
 
 const VIEWS = {
@@ -134,7 +135,7 @@ class LivePage {
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;
       const isOfText = error.name === "EmptyTextError" || error.name === "TooLongError";
-      setStatus(isOfText ? error.message : `Something went wrong: ${error.message}`);
+      setStatus(isOfText ? error.message : say("wrong", { error: error.message }));
       find("#live_translation").textContent = "";
       document.body.classList.add("untold"); // the view shows the sentence before
     }
@@ -159,9 +160,9 @@ export default async function start() {
     trace: async (text, options) => (await globalThis.headlight.ready).trace(text, options),
   };
   try {
-    setStatus("Reading the model …");
+    setStatus(say("reading"));
     await breathe();
-    const progress = (share) => setStatus(`Reading the model: ${Math.round(100 * share)} %.`);
+    const progress = (share) => setStatus(say("progress", { percent: Math.round(100 * share) }));
     const weights = await bytesOf("live_weights", progress);
     const kernel = await bytesOf("live_kernel"), { textContent: script, dataset } = find("#live_script");
     // The engine stands once in the file, before the page's own modules.
@@ -171,7 +172,7 @@ export default async function start() {
     new LivePage(model, await jsonOf("live_words"));
     opened.resolve(model);
   } catch (error) {
-    setStatus(`The model could not be opened: ${error.message}`);
+    setStatus(say("not_opened", { error: error.message }));
     opened.reject(error);
   }
 }

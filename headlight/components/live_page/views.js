@@ -8,15 +8,16 @@ import { hardestStep } from "../decoding_player/story.js";
 import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { button, element } from "../lib/canvas.js";
+import { KIND_NAMES, NOTHING } from "../lib/names.js";
 import { headAddress, headsAddress, numbersAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
-import { KIND_NAMES, NOTHING } from "../lib/words.js";
 import { default as quiz } from "../quiz/quiz.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
 import { addressOf, explorerChoice, headIn } from "./address.js";
 import { measureHeads, patternFacts, plainestHead } from "./patterns.js";
+import { say } from "./texts.toml";
 import { DRAWN_HERE, DecodingFields, decodingIn, optionsOf, resultLine, showTree } from "./ways.js";
 
 export class View {
@@ -139,7 +140,7 @@ export class Decoding extends View {
   showTree(record, { sourceTokens }, head, prefix) {
     const from = (ids) => this.navigate({ prefix: ids, step: "1" });
     const best = showTree(this.more[0], record, { source: sourceTokens, head, from });
-    this.showResult("Best", best, prefix.length ? () => from("") : null);
+    this.showResult(say("best"), best, prefix.length ? () => from("") : null);
     this.find(".findings").replaceChildren();
   }
 
@@ -148,7 +149,7 @@ export class Decoding extends View {
     const facts = { ...shown, forced: prefix.length, unforced: trace.targetText };
     const step = /^\d{1,4}$/.test(params.step) ? Number(params.step) : hardestStep(shown) + 1;
     this.give(player, { facts, ...head, step });
-    this.showResult({ beam: "Beam search finds", sampling: "Drawn" }[decoding], shown.targetText);
+    this.showResult({ beam: say("beam"), sampling: say("sampling") }[decoding], shown.targetText);
     this.find(".findings").replaceChildren(...(decoding === "sampling" ? [element("p", "", DRAWN_HERE)] : []));
   }
 
@@ -183,7 +184,7 @@ export class Heads extends View {
   async show({ text, trace, params, isCurrent, setStatus }) {
     const all = this.count();
     const progress = (count) => {
-      if (isCurrent() && count % HEADS_PER_NOTICE === 0) setStatus(`Ablating each head: ${count} of ${all}.`);
+      if (isCurrent() && count % HEADS_PER_NOTICE === 0) setStatus(say("ablating", { count, all }));
     };
     if (this.text !== undefined && this.text !== text) await new Promise((resolve) => setTimeout(resolve, PAUSE));
     if (!isCurrent()) return;

@@ -4,12 +4,12 @@
 import { default as beamTree } from "../beam_tree/tree.js";
 import { button, element } from "../lib/canvas.js";
 import { searchTree } from "./search_tree.js";
+import { say } from "./texts.toml";
 
 // The decoding that each number belongs to.
 const DECODING_OF = { beam: "beam", alpha: "beam", temperature: "sampling", topk: "sampling", seed: "sampling" };
 const CHOICES = { decoding: ["greedy", "beam", "sampling"], decoding_view: ["step by step", "beam search"] };
-export const DRAWN_HERE =
-  "The same seed draws the same on this page, in every browser; the app, whose numbers are PyTorch's, draws otherwise.";
+export const DRAWN_HERE = say("drawn_here");
 
 // The values of an address by field; invalid ones are the defaults. numbers: the app's own limits and default of each,
 // { least, most, usual, step }.
@@ -59,6 +59,6 @@ export function showTree(place, record, { source, head, from }) {
 
 // A line with a translation, and a button back from a forced prefix.
 export function resultLine(name, text, undo) {
-  const back = undo ? [" ", button("From the start", undo)] : [];
-  return element("p", "", `${name}: `, element("strong", "", text), ...back);
+  const back = undo ? [" ", button(say("undo"), undo)] : [];
+  return element("p", "", say("result", { name }), element("strong", "", text), ...back);
 }

@@ -4,6 +4,7 @@ import { element, isShortcut } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Glossary, isInside } from "./glossary.js";
 import { Room } from "./room.js";
+import { say } from "./texts.toml";
 
 const WITH_KEYS = "input, textarea, select, [contenteditable=true]";
 const WITH_ARROWS = "canvas, [role=region], [role=slider]";
@@ -140,7 +141,7 @@ function openPage(by) {
   const here = links.findIndex(isHere);
   const there = Math.min(Math.max(0, here + by), links.length - 1);
   if (there !== here) links[there].click();
-  announce(`${there + 1} of ${links.length} · ${links[there].textContent.trim()}`);
+  announce(say("opened", { page: there + 1, pages: links.length, name: links[there].textContent.trim() }));
 }
 
 // Show a text for a moment beside all that Streamlit may make anew: the next page may have a presenter of its own.

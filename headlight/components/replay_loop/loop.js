@@ -5,6 +5,7 @@
 import { element, isDark, tint } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { Component, mounted } from "../lib/mount.js";
+import { say } from "./texts.toml";
 
 const DURATION = 6000; // milliseconds of the whole loop
 
@@ -27,7 +28,7 @@ class ReplayLoop extends Component {
 
   play() {
     const { length } = this.facts.steps;
-    this.find(".play").textContent = "Stop";
+    this.find(".play").textContent = say("stop");
     this.show(0);
     this.timer = setInterval(() => {
       this.show(this.at + 1);
@@ -38,16 +39,15 @@ class ReplayLoop extends Component {
   stop() {
     clearInterval(this.timer);
     this.timer = null;
-    this.find(".play").textContent = "Play";
+    this.find(".play").textContent = say("play");
   }
 
   show(at) {
     const { steps, outputs, sourceText, map } = this.facts, dark = isDark(this.find(".cells"));
     this.at = at;
     this.cells.forEach((cell, index) => tint(cell, map.weights[at * this.cells.length + index], dark));
-    this.find(".wrote").textContent = outputs[at] || "(nothing)";
-    const when = `Its example is always “${sourceText}”, here after ${steps[at].toLocaleString("en")} practice steps.`;
-    this.find(".about").textContent = `${when} Each row: where it looks to write one word.`;
+    this.find(".wrote").textContent = outputs[at] || say("nothing");
+    this.find(".about").textContent = say("about", { source: sourceText, steps: steps[at] });
   }
 }
 

@@ -14,6 +14,7 @@ import { HeadMap } from "./head_map.js";
 import { replayFigure, headFigure } from "./picture.js";
 import { Snapshots, SnapshotStrip } from "./snapshots.js";
 import { mostChanged, storyOf } from "./story.js";
+import { say } from "./texts.toml";
 
 const MILLISECONDS_PER_SNAPSHOT = 700;
 const NEWEST = -1; // in the address: the end of a replay that grows, as in show.py
@@ -30,7 +31,7 @@ class Player extends Component {
     });
     this.playhead.startAnew();
     this.find(".timeline").prepend(this.find(".slider"));
-    this.find(".slider").setAttribute("aria-label", "Snapshot of the training");
+    this.find(".slider").setAttribute("aria-label", say("slider"));
     this.seek = (snapshot) => this.playhead.seek(snapshot);
     this.strip = new SnapshotStrip(this.find(".strip"), this.seek);
     this.overview = new Overview(this.find(".all"), {
@@ -44,8 +45,8 @@ class Player extends Component {
     };
     const replay = () => replayFigure(this.data, this.snapshots);
     const map = () => headFigure(this.data, this.snapshots, this.playhead.at);
-    offer(".controls", "the head at every snapshot", replay, ".strip", () => this.drawStrip());
-    offer(".head .title", "the head at this snapshot", map, "table.map", () => this.drawMap());
+    offer(".controls", say("download_all"), replay, ".strip", () => this.drawStrip());
+    offer(".head .title", say("download"), map, "table.map", () => this.drawMap());
     this.curves = [];
     this.whenResized(this.find(".player"), () => this.data && this.arrange());
     this.ends.push(() => this.playhead.leave());
@@ -81,7 +82,7 @@ class Player extends Component {
     const { data } = this;
     this.write({
       ".source": data.sourceText, ".target span": data.targetText, ".head h2": `${data.kindName}, ${data.name}`,
-      ".axes": data.axes, ".asks": data.best ? `● ${data.best.words}` : "choose one to see it large",
+      ".axes": data.axes, ".asks": data.best ? `● ${data.best.words}` : say("choose"),
     });
     this.find(".stage").classList.toggle("live", data.following);
     const { chips, items } = chipRow(data.targetTokens, () => element("span", "bar", element("i")));
@@ -134,7 +135,7 @@ class Player extends Component {
       mapOf: (tile) => snapshots.map(current, tile),
     };
     const isIn = (one) => ({ layer, head }) => layer === one?.layer && head === one?.head;
-    const label = `${layers} layers by ${heads} heads at ${data.texts[current].place}`;
+    const label = say("heads", { layers, heads, place: data.texts[current].place });
     const marks = { isChosen: isIn(data), isBest: isIn(data.best) };
     this.overview.draw({ groups: [group], ...marks, label }, this.find(".heads").clientWidth);
     this.look(this.looked);

@@ -3,6 +3,7 @@
 import { placeOf, prepare } from "../lib/canvas.js";
 import { cellText } from "../lib/heatmap.js";
 import { Thumbnails, frame, heightOf } from "../lib/thumbnails.js";
+import { say } from "./texts.toml";
 
 const FULL = 65535; // as which the weight 1 travels
 const SMALLEST_FRAME = 30, LARGEST_FRAME = 56, LARGEST_LIVE = 40, STEP_LABEL = 18, ROOM_FOR_A_STEP = 36; // pixels
@@ -33,9 +34,11 @@ export class Snapshots {
 
   cellText(snapshot, { layer, head, row, column }) {
     const { queries, predicts, keys } = this.data, query = queries[row];
-    const reader = predicts ? `to write “${predicts[row]}” after “${query}”, it` : `“${query}”`;
+    const reader = say(predicts ? "writer" : "reader", {
+      layer: layer + 1, head: head + 1, query, next: predicts?.[row],
+    });
     const weight = this.isMasked(row, column) ? null : this.weight(snapshot, { layer, head }, row, column);
-    return cellText(`Layer ${layer + 1}, head ${head + 1}: ${reader}`, keys[column], weight);
+    return cellText(reader, keys[column], weight);
   }
 }
 
@@ -82,6 +85,6 @@ export class SnapshotStrip {
     pen.clearRect(box.x - 3, 0, wide + 6, high + 6);
     this.thumbnails.draw(pen, snapshots.map(current, data), box);
     frame(pen, box, pen.fillStyle, 2.5, 1.5);
-    canvas.setAttribute("aria-label", `Frames side by side: ${data.name} at ${count} snapshots`);
+    canvas.setAttribute("aria-label", say("frames", { head: data.name, count }));
   }
 }

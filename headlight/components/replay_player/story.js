@@ -9,16 +9,16 @@
 //   focus: { shape: [snapshots, layers, heads], weights }, uniform: a number or null
 //   patterns: { "layer.head": one { place, rows, eligible } or null per snapshot }, layer and head from 0
 
-import { KIND_NAMES, grouped, headName, percent } from "../lib/words.js";
-import {
-  axesText, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
-} from "./words.js";
+import { KIND_NAMES, headName } from "../lib/names.js";
+import { grouped, percent, sentenceCase } from "../lib/words.js";
+import { say } from "./texts.toml";
+import { headStory, headText, lossText, outputText, scoreText, spokenText } from "./words.js";
 
 const TICKS = 5; // labels along the axis of the steps
 const ROUND = [1, 2, 2.5, 5, 10]; // first digits of the upper end of an axis
 
 export function storyOf(facts, layer, head) {
-  const { kind, steps, attention: { shape: [, layers, heads] } } = facts;
+  const { kind, languages: [source, target], steps, attention: { shape: [, layers, heads] } } = facts;
   const loss = lossCurve(facts), isEncoder = kind === "encoder";
   return {
     ...facts, layers, heads, layer, head,
@@ -26,7 +26,7 @@ export function storyOf(facts, layer, head) {
     predicts: isEncoder ? null : facts.targetTokens,
     keys: kind === "decoder" ? facts.decoderInputTokens : facts.sourceTokens,
     causal: kind === "decoder",
-    name: headName({ layer, head }), kindName: KIND_NAMES[kind], axes: axesText(kind, facts.languages),
+    name: headName({ layer, head }), kindName: KIND_NAMES[kind], axes: say(`axes_${kind}`, { source, target }),
     texts: textsOf(facts, loss, layer, head),
     course: facts.uniform === null ? "" : courseOf(facts, layer, head),
     curves: [loss, scoreCurve(facts), focusCurve(facts, layer, head)].filter(({ lines }) => lines.length),
@@ -42,7 +42,7 @@ const pairs = ({ weights }) => {
 function textsOf(facts, loss, layer, head) {
   const { steps, outputs, targetText, uniform } = facts, target = wordsIn(targetText);
   return steps.map((step, at) => {
-    const output = outputText(outputs[at]), place = placeText(step, steps.at(-1));
+    const output = outputText(outputs[at]), place = say("place", { step, last: steps.at(-1) });
     const pattern = facts.patterns[`${layer}.${head}`]?.[at] ?? null;
     return {
       place, ...output, right: wordsIn(outputs[at]) === target, spoken: spokenText(place, loss.texts[at], output),
@@ -83,7 +83,7 @@ function lossCurve(facts) {
   const texts = losses.map((loss) => (loss === null ? "" : lossText(loss)));
   const x = positions(facts, known.map(([step]) => step)), y = known.map(([, loss]) => loss);
   const lines = known.length ? [{ x, y }] : [];
-  return { title: "Training loss", lines, ...scale(ceiling(Math.max(0, ...y))), at, texts };
+  return { title: say("loss"), lines, ...scale(ceiling(Math.max(0, ...y))), at, texts };
 }
 
 // The score as it was measured, a dot each time; at a snapshot the latest measured by then.
@@ -96,7 +96,7 @@ function scoreCurve(facts) {
   const { high, ticks } = scale(isShare ? 1 : ceiling(Math.max(0, ...y)));
   const shown = ticks.map(([value, text]) => [value, isShare ? scoreText(value, scoreName) : text]);
   const lines = known.length ? [{ x, y, dots: true }] : [];
-  return { title: scoreTitle(scoreName), lines, high, ticks: shown, at, texts };
+  return { title: say("score", { name: sentenceCase(scoreName) }), lines, high, ticks: shown, at, texts };
 }
 
 function focusCurve(facts, layer, head) {
@@ -109,7 +109,7 @@ function focusCurve(facts, layer, head) {
     }
   }
   const at = line.map((value, snapshot) => [snapshot, value]), texts = line.map(percent);
-  const title = "A row's largest weight: this head, and faint the others";
+  const title = say("focus");
   const { high, ticks } = scale(1);
   return { title, lines: [...others, { x, y: line }], high, ticks: ticks.map(([at]) => [at, percent(at)]), at, texts };
 }

@@ -14,6 +14,7 @@ import { changesOf, curve, linesOf, lookOf, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
 import { SIDES, centresOf, fitLetters, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
 import { linesStory } from "./story.js";
+import { say } from "./texts.toml";
 import { belowName, doubtText, invitation, outputWords, shareText, sourceWords, spokenName } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
@@ -33,10 +34,9 @@ class TokenLines extends Component {
     this.hovered = this.focused = null; // {side, index}
     listenToRow(this, "source", this.rows.source, (clicked) => clicked && this.hide(clicked.index));
     listenToRow(this, "output", this.rows.output, (clicked, event) => clicked && this.doubt(clicked.index, event));
-    const rows = () => `a row for each ${this.data.below} token, a column for each source token`;
-    const label = () => `Weights of ${this.data.name}: ${rows()}`;
+    const label = () => say("table", { head: this.data.name, below: this.belowToken });
     this.table = new Table(find("details"), label, () => this.tableRows());
-    find(".under").append(offerDownload("tokens joined by attention", () => figureOf(this.data)));
+    find(".under").append(offerDownload(say("download"), () => figureOf(this.data)));
     this.whenResized(this.scroll, () => this.place());
   }
 
@@ -99,8 +99,8 @@ class TokenLines extends Component {
     const { source, sourceWords: words, hidden } = this.data;
     this.buttons.source.forEach((button, index) => {
       const isHidden = hidden.includes(index), offer = !button.classList.contains("special");
-      const does = `${press()} to ${isHidden ? "show it again" : "hide it"}`;
-      const what = offer ? `${isHidden ? ", hidden from every head" : ""}: ${does}` : "";
+      const isTap = press() === "tap", hide = isTap ? say("tap_hide") : say("click_hide");
+      const what = offer ? isHidden ? say(isTap ? "tap_show" : "click_show") : hide : "";
       button.classList.toggle("hidden", isHidden);
       if (offer) button.setAttribute("aria-pressed", String(isHidden));
       button.title = spokenName(source, words, "source", index) + what;
@@ -112,13 +112,13 @@ class TokenLines extends Component {
     const { below, probabilities, changed, doubts } = this.data, button = this.buttons.output[index];
     const isOutput = below === "output", chance = probabilities[index], doubt = isOutput && doubts[index];
     const isChanged = isOutput && changed.includes(index), label = belowName(this.data, index);
-    const also = doubt ? `; ${doubtText(doubt)}: ${press()} it to see this step` : "";
+    const also = doubt ? say(press() === "tap" ? "tap_doubt" : "click_doubt", { doubt: doubtText(doubt) }) : "";
     button.querySelector(".token").style.setProperty("--tint", isOutput ? tintOf(shareOf(chance)) : "transparent");
     button.querySelector(".chance").textContent = isOutput ? shareText(chance) : "";
     button.querySelector(".doubt").textContent = doubt ? doubtText(doubt) : "";
     button.classList.toggle("changed", isChanged);
     button.classList.toggle("flashes", isChanged && flashes);
-    button.setAttribute("aria-label", label + also + (isChanged ? ", changed" : ""));
+    button.setAttribute("aria-label", label + also + (isChanged ? say("changed") : ""));
     button.title = label + also;
   }
 
@@ -144,7 +144,7 @@ class TokenLines extends Component {
   showLost() {
     for (const { at, text } of this.data.lost) {
       const ghost = element("del", "ghost", text);
-      ghost.title = `“${text}” is gone`;
+      ghost.title = say("gone", { word: text });
       const next = this.buttons.output[at]?.closest(".word");
       if (next) next.before(ghost);
       else this.rows.output.append(ghost);
@@ -215,10 +215,14 @@ class TokenLines extends Component {
     return (pointed.side === "output" ? outputWords : sourceWords)(this.data, pointed.index);
   }
 
+  get belowToken() {
+    return say(this.data.below === "output" ? "output_token" : "input_token");
+  }
+
   tableRows() {
-    const { source, outputs, weights, below: side } = this.data;
+    const { source, outputs, weights } = this.data;
     const rows = weights.map((row, index) => [outputs[index], ...row.map((weight) => weight.toFixed(4))]);
-    return [[`${side} token`, ...source], ...rows];
+    return [[this.belowToken, ...source], ...rows];
   }
 }
 

@@ -1,25 +1,22 @@
 // The figure of the tokens and the lines between them for the download menu: picture, caption and numbers.
 
 import { drawing } from "./drawing.js";
+import { say } from "./texts.toml";
 
-const PROBABLE = " Under each output token stands its probability: the stronger its colour, the more probable.";
-
-export const labelOf = ({ name, below }) => `Source and ${below} tokens joined by the cross-attention of ${name}`;
+export const labelOf = ({ name, below }) => say(below === "output" ? "label_output" : "label_input", { name });
 
 export function figureOf(data) {
-  const { name, source, outputs, probabilities, weights, below } = data;
+  const { name, source, outputs, probabilities, weights, below } = data, isOutput = below === "output";
   const rows = weights.flatMap((line, row) => line.map((weight, column) => {
     return [row, outputs[row], probabilities[row], column, source[column], weight];
   }));
-  const chance = below === "output" ? "probability" : "probability of the output token";
+  const token = say(isOutput ? "output_token" : "input_token"), chance = say(isOutput ? "chance" : "chance_of_output");
   return {
     name: "token_lines",
     label: labelOf({ name, below }),
-    caption:
-      `Source tokens, above, and ${below} tokens, below, joined by the cross-attention weights of ${name}: the ` +
-      "larger the weight, the thicker the line; weights below 0.01 have none." + (below === "output" ? PROBABLE : ""),
+    caption: say(isOutput ? "caption_output" : "caption_input", { name }),
     drawing: () => drawing(data),
-    table: () => ({ header: ["row", `${below} token`, chance, "column", "source token", "weight"], rows }),
+    table: () => ({ header: [say("row"), token, chance, say("column"), say("source_token"), say("weight")], rows }),
     matrices: () => [{ values: weights, rows: outputs, columns: source }],
   };
 }

@@ -8,8 +8,8 @@
 
 import { changesBetween } from "../lib/diff.js";
 import { averageMap } from "../lib/maps.js";
+import { headName } from "../lib/names.js";
 import { isMarks, wordRanges } from "../lib/tokens.js";
-import { headName } from "../lib/words.js";
 import { hiddenText } from "./words.js";
 
 // Below this the model's first choice is the reference's in 36 % (en-de) and 37 % (en-fr) of steps, above it in 89 and

@@ -5,6 +5,7 @@ import { averageMap } from "../lib/maps.js";
 import { shownToken, shownTokens } from "../lib/tokens.js";
 import { isGreedyAt, logProbabilities, runnerUp } from "../lib/trace.js";
 import { chanceText, grouped, signed } from "../lib/words.js";
+import { say } from "./texts.toml";
 
 const ALIKE = 0.5; // of a row's weight on the same source tokens: with less, tokens do not stand under one another
 const LEAST_LIMIT = { change: 1, score: 2 }; // nats: the full colour is never for less
@@ -18,11 +19,11 @@ export function changeRows(before, forced, after) {
   const shaded = (at) => ({ css: losses[at] > 0 ? "lost" : "gained", shade: Math.abs(losses[at]) / limit });
   const isNew = ([left, right]) => left === null || before.targetIds[left] !== after.targetIds[right];
   const rows = [
-    ["unchanged", tokenCells(before, columns, 0, () => false, shaded)],
-    ["log P", scoredCells(before, columns, 0, (at) => numberCell(old[at])), true],
-    ["log P, changed", scoredCells(before, columns, 0, (at) => ({ ...numberCell(moved[at]), ...shaded(at) })), true],
-    ["changed", tokenCells(after, columns, 1, isNew)],
-    ["log P, new", scoredCells(after, columns, 1, (at) => numberCell(logProbabilities(after)[at])), true],
+    [say("unchanged"), tokenCells(before, columns, 0, () => false, shaded)],
+    [say("log"), scoredCells(before, columns, 0, (at) => numberCell(old[at])), true],
+    [say("log_changed"), scoredCells(before, columns, 0, (at) => ({ ...numberCell(moved[at]), ...shaded(at) })), true],
+    [say("changed"), tokenCells(after, columns, 1, isNew)],
+    [say("log_new"), scoredCells(after, columns, 1, (at) => numberCell(logProbabilities(after)[at])), true],
   ];
   const read = rows.map(([, cells]) => JSON.stringify(cells.map((cell) => cell?.text ?? "")));
   return rows.filter((_, at) => read.indexOf(read[at]) === at);
@@ -39,12 +40,12 @@ export function ownRows(yours, model) {
     return { text: `${shownToken(token)}\n${chanceText(probability)}` };
   };
   return [
-    ["yours", tokenCells(yours, columns, 0, ([at]) => !isGreedyAt(yours, at), shaded)],
-    ["log P", scoredCells(yours, columns, 0, (at) => ({ ...numberCell(logs[at]), ...shaded(at) })), true],
-    ["rank", scoredCells(yours, columns, 0, (at) => ({ text: grouped(yours.targetRanks[at]) })), true],
-    ["the model would write", scoredCells(yours, columns, 0, preferred)],
-    ["model's own", tokenCells(model, columns, 1)],
-    ["log P", scoredCells(model, columns, 1, (at) => numberCell(logProbabilities(model)[at])), true],
+    [say("yours"), tokenCells(yours, columns, 0, ([at]) => !isGreedyAt(yours, at), shaded)],
+    [say("log"), scoredCells(yours, columns, 0, (at) => ({ ...numberCell(logs[at]), ...shaded(at) })), true],
+    [say("rank"), scoredCells(yours, columns, 0, (at) => ({ text: grouped(yours.targetRanks[at]) })), true],
+    [say("preferred"), scoredCells(yours, columns, 0, preferred)],
+    [say("model"), tokenCells(model, columns, 1)],
+    [say("log"), scoredCells(model, columns, 1, (at) => numberCell(logProbabilities(model)[at])), true],
   ];
 }
 

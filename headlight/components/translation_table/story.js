@@ -11,19 +11,18 @@
 
 import { ranked } from "../head_switches/story.js";
 import { isSame } from "../lib/diff.js";
+import { NOTHING } from "../lib/names.js";
 import { isGreedy, logProbabilities } from "../lib/trace.js";
-import { NOTHING } from "../lib/words.js";
 import { changeRows, ownRows } from "./rows.js";
-import {
-  ALL_ON, CHANGE_LABEL, NO_CHANGE, OWN_LABEL, outcomeFinding, rankingFinding, changeText, leadText,
-} from "./words.js";
+import { say } from "./texts.toml";
+import { changeText, leadText, outcomeFinding, rankingFinding } from "./words.js";
 
 const LITTLE = 0.1; // nats
 
 export function storyOf(facts) {
   if (facts.importance) return rankingOf(facts);
-  if (facts.yours) return { line: null, label: OWN_LABEL, rows: ownRows(facts.yours, facts.model), finding: null };
-  return changeOf(facts);
+  const { yours, model } = facts;
+  return yours ? { line: null, label: say("own_label"), rows: ownRows(yours, model), finding: null } : changeOf(facts);
 }
 
 function changeOf({ before, forced, after, change }) {
@@ -32,8 +31,8 @@ function changeOf({ before, forced, after, change }) {
   const same = isSame(before.targetIds, after.targetIds);
   return {
     line: { lead: leadText(change), text: after.targetText.trim() || NOTHING },
-    label: CHANGE_LABEL, rows: changeRows(before, forced, after),
-    finding: change ? outcomeFinding(changeText(change, before), { ...facts, same }) : NO_CHANGE,
+    label: say("change_label"), rows: changeRows(before, forced, after),
+    finding: change ? outcomeFinding(changeText(change, before), { ...facts, same }) : { headline: say("no_change") },
   };
 }
 
@@ -43,5 +42,5 @@ function rankingOf({ before, importance }) {
     heads: heads.length, changing: heads.filter(({ turned }) => turned).length, greedy: isGreedy(before), worst,
     little: heads.filter(({ total }) => Math.abs(total) < LITTLE).length, most: LITTLE, tokens: before.targetTokens,
   });
-  return { line: ALL_ON, label: "", rows: null, finding };
+  return { line: { lead: say("all_on"), text: "" }, label: "", rows: null, finding };
 }

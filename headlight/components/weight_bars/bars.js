@@ -3,8 +3,10 @@
 
 import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { rowText } from "../lib/names.js";
 import { inWords, shownTokens, spoken } from "../lib/tokens.js";
-import { percentInCell, rowText } from "../lib/words.js";
+import { percentInCell } from "../lib/words.js";
+import { say } from "./texts.toml";
 import { redistributed, written } from "./weights.js";
 
 const LEAST = 0.005; // a change that two decimals show
@@ -37,7 +39,7 @@ class WeightBars extends Component {
     button.setAttribute("aria-label", spoken(token));
     button.onclick = () => this.setTriggerValue("choice", String(index + 1));
     Object.assign(input, { type: "range", min: 0, max: 1, step: 0.01 });
-    input.setAttribute("aria-label", `Weight of ${spoken(token)}, token ${index + 1}`);
+    input.setAttribute("aria-label", say("weight", { token: spoken(token), number: index + 1 }));
     input.oninput = () => this.draw(index, Number(input.value));
     // A drag may end without a change: drawn back to where it was, or cancelled.
     const ended = () => this.drawn && this.echo.later(() => this.report());

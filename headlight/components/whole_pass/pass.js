@@ -14,6 +14,7 @@ import { paint } from "./paint.js";
 import { figureOf } from "./picture.js";
 import { scene } from "./scene.js";
 import { stepAt, storyOf } from "./story.js";
+import { say } from "./texts.toml";
 import { chapterSentence, invitation, pageOf, partText, sentenceAt, stationName } from "./words.js";
 
 const BELOW = 164, LEAST_HIGH = 380, MOST_HIGH = 640; // pixels of what stands below the canvas, and of the canvas
@@ -35,7 +36,7 @@ class WholePass extends Component {
     this.parts.onkeydown = (event) => this.move(event);
     this.film.onclick = () => this.saveFilm();
     const figure = () => figureOf(this.story, this.clock.at, this.clock.time, this.size);
-    this.find(".more_controls").append(offerDownload("this moment", figure));
+    this.find(".more_controls").append(offerDownload(say("moment"), figure));
     this.whenResized(this.stage, () => this.size?.width !== this.stage.clientWidth && this.fit());
     this.listen(window, "resize", () => this.fit());
     this.ends.push(() => this.clock.leave());
@@ -148,14 +149,16 @@ class WholePass extends Component {
   }
 
   async saveFilm() {
-    const say = (text) => (this.film.textContent = text), { story, family, canvas } = this;
+    const show = (text) => (this.film.textContent = text), { story, family, canvas } = this;
     this.clock.pause();
     this.film.disabled = true;
     try {
-      await recordFilm(story, { dark: isDark(canvas), family }, (percents) => say(`Filming: ${percents} %`));
-      say("Save as film");
+      await recordFilm(story, { dark: isDark(canvas), family }, (percents) => {
+        show(say("filming", { percents }));
+      });
+      show(say("film"));
     } catch {
-      say("No film: this browser makes none");
+      show(say("no_film"));
     }
     this.film.disabled = false;
   }

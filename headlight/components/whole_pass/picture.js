@@ -4,6 +4,7 @@ import { SvgPen } from "../export/pen.js";
 import { FAMILY } from "../export/svg.js";
 import { paint } from "./paint.js";
 import { scene } from "./scene.js";
+import { say } from "./texts.toml";
 import { sentenceAt, stationName } from "./words.js";
 
 // The figure for the download menu.
@@ -16,7 +17,6 @@ export function figureOf(story, at, time, size) {
   };
   return {
     name: `whole_pass_${at + 1}`, label: name, drawing,
-    caption: `${name}. ${sentenceAt(story, station)} Each row of cells is some numbers of a vector, brown below zero ` +
-      "and teal above; the thicker a line, the larger its attention weight.",
+    caption: say("caption", { name, sentence: sentenceAt(story, station) }),
   };
 }

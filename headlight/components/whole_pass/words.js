@@ -1,172 +1,156 @@
 // Sentences of the whole pass, one at a time, and the names of its parts.
 
 import { shownToken } from "../lib/tokens.js";
-import { chanceText, grouped, percent, pluralize, quoted, sentenceCase, signed } from "../lib/words.js";
+import { percent } from "../lib/words.js";
 import { ranked, stepAt, strongest } from "./story.js";
+import { say } from "./texts.toml";
 
-const KINDS = { encoder: "self-attention", decoder: "masked self-attention", cross: "cross-attention" };
-const NAMES = {
-  words: "Tokens", embedding: "Tokens become numbers", positions: "Positions are added", encoder: "attention",
-  "encoder mix": "feed-forward", memory: "The encoder is done", start: "The decoder begins", decoder: "looking back",
-  cross: "looking at the source", "decoder mix": "feed-forward", vocabulary: "The vocabulary",
-  winner: "The first token", end: "The sentence",
-};
+const KINDS = ["encoder", "decoder", "cross"];
 
 // press: "click" or "tap".
-export const invitation = (press) => (press === "tap"
-  ? "Tap a part for its name and numbers, twice for the page that explains it."
-  : "Move the mouse over a part for its name and numbers, click it for the page that explains it. " +
-    "← → change the station.");
+export const invitation = (press) => say(press === "tap" ? "tap" : "click");
 
 // Beside a bar.
 export const shortPercent = (share) => percent(share).replace("under", "<").replace("over", ">");
 
 const stackOf = (kind) => (kind.startsWith("encoder") ? "encoder" : "decoder");
 const layerOf = ({ drawn }, { kind, layer }) => drawn[stackOf(kind)][layer] + 1;
+const keyOf = (kind) => kind.replace(" ", "_");
+const tokensText = (list) => say("tokens", { count: list.length });
 
 export function stationName(story, station) {
   const { kind, layer, step } = station, stack = stackOf(kind);
-  if (step !== null) return `Step ${step + 1}: ${quoted(story.next[step])}`;
-  if (layer === null) return NAMES[kind];
-  return `${sentenceCase(stack)} layer ${layerOf(story, station)} of ${story.layers[stack]}: ${NAMES[kind]}`;
+  if (step !== null) return say("station_step", { step: step + 1, token: story.next[step] });
+  const name = say(`name_${keyOf(kind)}`), layers = story.layers[stack];
+  if (layer === null) return name;
+  const place = { layer: layerOf(story, station), layers, name };
+  return stack === "encoder" ? say("station_encoder", place) : say("station_decoder", place);
 }
 
 // Names of columns: { text, range, bold, line }.
 export function headings(story, layout, { station, step }) {
   const { source, target, folded, tall } = layout, found = [];
   const put = (text, range, bold = false, line = Number(!bold)) => found.push({ text, range, bold, line });
-  const stack = (name, does, { columns }) => {
+  const stack = (name, title, { columns }) => {
     const range = [columns[1].lines[0], columns.at(-1).strip[1]], count = story.layers[name];
-    const isHere = station.layer !== null && stackOf(station.kind) === name, now = isHere ? layerOf(story, station) : 0;
-    put(sentenceCase(name) + (tall ? "" : `: ${does}`), range, true);
-    if (folded) put(isHere ? `layer ${now} of ${count}` : pluralize(count, "layer"), range);
-    else columns.slice(1).forEach(({ lines, strip }, at) => put(`layer ${at + 1}`, [lines[0], strip[1]]));
+    const isHere = station.layer !== null && stackOf(station.kind) === name;
+    const layer = isHere ? layerOf(story, station) : 0;
+    put(title, range, true);
+    if (folded) put(isHere ? say("layer_of", { layer, layers: count }) : say("layers", { count }), range);
+    else columns.slice(1).forEach(({ lines, strip }, at) => put(say("layer", { layer: at + 1 }), [lines[0], strip[1]]));
   };
-  put("Source", source.words, true);
-  if (!tall) put("numbers", source.columns[0].strip);
-  stack("encoder", "reads", source);
-  put("Memory", layout.memory, true);
-  stack("decoder", "writes", target);
-  if (step >= 0) put("Written", target.words, true, tall ? 0 : 1);
-  if (station.kind === "step") put(tall ? "mean of all" : "mean of all layers", target.columns[1].lines, false, 2);
+  put(say("source"), source.words, true);
+  if (!tall) put(say("numbers"), source.columns[0].strip);
+  stack("encoder", say(tall ? "encoder" : "encoder_reads"), source);
+  put(say("memory"), layout.memory, true);
+  stack("decoder", say(tall ? "decoder" : "decoder_writes"), target);
+  if (step >= 0) put(say("written"), target.words, true, tall ? 0 : 1);
+  if (station.kind === "step") put(say(tall ? "mean" : "mean_of_layers"), target.columns[1].lines, false, 2);
   return found;
 }
 
 // The sentence of a station, true of this sentence and this model.
 export function sentenceAt(story, station) {
-  const { source, fed, next, facts, maps } = story, { kind, layer, step } = station, wide = grouped(facts.width);
-  const most = (map, row, list) => {
-    const [{ key, weight }] = ranked(map.row(layer, null, row), 1);
-    return `at ${quoted(list[key])} (${percent(weight)})`;
+  const { source, fed, next, facts, maps } = story, { kind, layer, step } = station;
+  if (kind === "end") return endText(story);
+  const most = (map, list) => {
+    const [{ key, weight }] = ranked(map.row(layer, null, step ?? 0), 1);
+    return say("at", { token: list[key], weight });
   };
-  const name = layer === null ? "" : `Layer ${layerOf(story, station)}`, tokens = pluralize(source.length, "token");
-  const back = () => most(maps.decoder, step, fed), start = quoted(fed[0]);
-  switch (kind) {
-    case "words": return `Your sentence falls into ${tokens}: words, parts of words and marks.`;
-    case "embedding": return `Each token becomes a list of ${wide} numbers, which the model has learned. Of these, ` +
-      `${facts.dimensions.length} are drawn: brown below zero, teal above.`;
-    case "positions": return "Numbers for its place are added to each token, so that the order of the words counts.";
-    case "encoder": return (layer ? `${name}: the same again, with other weights. ` : `${name}: each token looks at ` +
-      "all tokens and takes something from each. The thicker the line, the more. ") + pairText(story, layer);
-    case "encoder mix": return layer ? `${name}: again each token works on its own numbers.` : `${name}: now each ` +
-      `token works on its own numbers, by way of ${grouped(facts.hidden)} others. It sees no other token here.`;
-    case "memory": return `The encoder is done. These ${source.length} × ${wide} numbers are all that the decoder ` +
-      "will know of your sentence.";
-    case "start": return `The decoder writes one token at a time. Nothing is written yet: it begins with ${start}.`;
-    case "decoder": return `${name}: the decoder looks back at what is written. That is only ${start}: 100 %.`;
-    case "cross": return `${name}: the decoder looks at your sentence, most ${most(maps.cross, 0, source)}.`;
-    case "decoder mix": return `${name}: then it works on its own ${wide} numbers, as the tokens of the encoder did.`;
-    case "vocabulary": return `The last numbers are compared with ${grouped(facts.vocabulary)} tokens. ` +
-      choiceText(story, 0);
-    case "winner": return `${quoted(next[0])} is written down${next[1] ? ", and the decoder reads it next" : ""}.`;
-    case "step": return `Step ${step + 1}, all layers together: the decoder looks back, most ${back()}, and at your ` +
-      `sentence, most ${most(maps.cross, step, source)}. ${choiceText(story, step)}`;
-    default: return endText(story);
-  }
+  const isLast = kind === "winner" && !next[1], prefix = kind.startsWith("encoder") && layer ? "again_" : "";
+  return say(`at_${isLast ? "only_" : prefix}${keyOf(kind)}`, {
+    layer: layer === null ? 0 : layerOf(story, station), step: step + 1, tokens: tokensText(source),
+    source: source.length, wide: facts.width, drawn: facts.dimensions.length, hidden: facts.hidden,
+    vocabulary: facts.vocabulary, start: fed[0], token: next[0], pair: kind === "encoder" ? pairText(story, layer) : "",
+    choice: choiceText(story, step ?? 0), back: kind === "step" ? most(maps.decoder, fed) : "",
+    most: kind === "step" || kind === "cross" ? most(maps.cross, source) : "",
+  });
 }
 
 function pairText({ maps, names, source, heads }, layer) {
   const { query, key, weight } = strongest(maps.encoder.at(layer), names.source);
-  const other = query === key ? "itself" : quoted(source[key]);
-  return `${quoted(source[query])} looks at ${other} with ${percent(weight)} (mean of ${pluralize(heads, "head")}).`;
+  const other = query === key ? say("itself") : `“${source[key]}”`;
+  return say("pair", { query: source[query], key: other, weight, heads: say("heads", { count: heads }) });
 }
 
 function choiceText({ steps, next }, step) {
-  const { probability, rank, isGiven } = steps[step], name = quoted(next[step]);
-  const chance = `${name} gets ${percent(probability)}`;
-  if (isGiven) return `${name} is not chosen but given.`;
-  return rank === 1 ? `${chance}, the most of all.` : `${chance} and is taken: choice number ${rank}.`;
+  const { probability, rank, isGiven } = steps[step], token = next[step];
+  if (isGiven) return say("given", { token });
+  return say(rank === 1 ? "first_choice" : "later_choice", { token, probability, rank });
 }
 
 function endText({ steps, layers, finished, next }) {
-  const stop = finished ? `${quoted(next.at(-1))} ends it` : "The greatest length ends it";
-  return `${stop}: ${pluralize(layers.encoder, "encoder layer")} once, and ` +
-    `${pluralize(layers.decoder, "decoder layer")} for each of ${pluralize(steps.length, "token")}.`;
+  return say(finished ? "end" : "end_cut", {
+    token: next.at(-1), encoder: say("encoder_layers", { count: layers.encoder }),
+    decoder: say("decoder_layers", { count: layers.decoder }), tokens: tokensText(steps),
+  });
 }
 
 // While it plays: one short sentence for several stations.
 export function chapterSentence(story, station, time) {
-  const { source, facts, layers, next } = story, { kind } = station, wide = grouped(facts.width);
-  const many = grouped(facts.vocabulary), layersText = pluralize(layers.encoder, "layer");
-  if (kind === "words") return `Your sentence falls into ${pluralize(source.length, "token")}.`;
-  if (kind === "embedding") return `Each token becomes a list of ${wide} numbers.`;
-  if (kind === "positions") return "Numbers for its place are added to each.";
-  if (kind.startsWith("encoder")) return `The encoder reads: in ${layersText} the tokens look at one another.`;
-  if (kind === "memory") return `${source.length} × ${wide} numbers are all that the decoder will know.`;
-  if (kind === "vocabulary" || kind === "winner") return `${many} tokens compete. ${choiceText(story, 0)}`;
-  if (kind === "step") return `What is written is read again, for the next: ${quoted(next[stepAt(story, time)])}.`;
-  return kind === "end" ? endText(story) : "The decoder writes: it looks back, and at your sentence.";
+  const { source, facts, layers, next } = story, { kind } = station;
+  if (kind === "end") return endText(story);
+  const name = { winner: "vocabulary", start: "decoder", cross: "decoder" }[kind] ?? kind.split(" ")[0];
+  return say(`chapter_${name}`, {
+    tokens: tokensText(source), wide: facts.width, layers: say("layers", { count: layers.encoder }),
+    source: source.length, vocabulary: facts.vocabulary, choice: choiceText(story, 0),
+    token: next[kind === "step" ? stepAt(story, time) : 0],
+  });
 }
 
 // The name, shape and value of a part: of one token where one is pointed at.
 export function partText(story, part, step) {
   const { kind, layer, token } = part, { source, fed, facts, columns } = story, now = Math.max(0, step);
-  if (KINDS[kind]) return attentionText(story, part, now);
-  const wide = grouped(facts.width), all = `${source.length} × ${wide} numbers`, written = fed.slice(0, step + 1);
-  const mixes = { "encoder mix": [4 + 2 * layer, source, "source"], "decoder mix": [5 + 3 * layer, written, "target"] };
-  const rows = () => story.steps[now].rows.map(({ token: name, probability }) => {
-    return `${quoted(shownToken(name))} ${chanceText(probability)}`;
-  });
-  const numbers = (point, list = source, on = "source") => {
-    return token < list.length ? ` ${quoted(list[token])}: ${valuesText(story, columns[on].at(point, token))}.` : "";
-  };
-  switch (kind) {
-    case "words": return token < source.length ? `${quoted(source[token])}: token ${token + 1} of ${source.length}.`
-      : `The source: ${pluralize(source.length, "token")}.`;
-    case "embedding": return `Embeddings: ${all}.${numbers(0)}`;
-    case "positions": return `Embeddings with positions: ${all}.${numbers(2)}`;
-    case "memory": return `Memory: ${all}, which each decoder layer reads.${numbers(columns.source.last)}`;
-    case "start": return `Written so far: ${pluralize(now + 1, "token")}, ${quoted(fed[0])} first.`;
-    case "target numbers": return `Embeddings of written tokens: ${wide} numbers each.${numbers(2, written, "target")}`;
-    case "vocabulary": return `The vocabulary: ${grouped(facts.vocabulary)} probabilities. ${rows().join(", ")}.`;
-    default: return `${placeOf(story, part)}, feed-forward: ${wide} numbers to ${grouped(facts.hidden)} and back.` +
-      learnedText(story, part, "feedForward") + numbers(...mixes[kind]);
+  if (KINDS.includes(kind)) return attentionText(story, part, now);
+  if (kind === "words" && token < source.length) {
+    return say("one_word", { token: source[token], number: token + 1, tokens: source.length });
   }
+  const written = fed.slice(0, step + 1), name = kind.endsWith(" mix") ? "mix" : kind.split(" ")[0];
+  const [point, list, side] = {
+    embedding: [0, source, "source"], positions: [2, source, "source"], memory: [columns.source.last, source, "source"],
+    "target numbers": [2, written, "target"], "encoder mix": [4 + 2 * layer, source, "source"],
+    "decoder mix": [5 + 3 * layer, written, "target"],
+  }[kind] ?? [0, []];
+  const rows = story.steps[now].rows.map((row) => {
+    return say("row", { token: shownToken(row.token), probability: row.probability });
+  });
+  return say(`part_${name}`, {
+    tokens: say("tokens", { count: kind === "words" ? source.length : now + 1 }), source: source.length,
+    wide: facts.width, hidden: facts.hidden, vocabulary: facts.vocabulary, start: fed[0], rows,
+    place: name === "mix" ? placeText(story, part) : "",
+    learned: name === "mix" ? learnedText(story, part, "feedForward") : "",
+    values: token < list.length ? valuesText(story, list[token], columns[side].at(point, token)) : "",
+  });
 }
 
-const placeOf = (story, part) => `${sentenceCase(stackOf(part.kind))} layer ${layerOf(story, part)}`;
+const placeText = (story, part) => {
+  return say(stackOf(part.kind) === "encoder" ? "place_encoder" : "place_decoder", { layer: layerOf(story, part) });
+};
 
 function learnedText(story, part, name) {
   const count = story.facts.parameters[`${stackOf(part.kind)}.${layerOf(story, part) - 1}.${name}`];
-  return count ? ` ${grouped(count)} learned numbers.` : "";
+  return count ? say("learned", { count }) : "";
 }
 
-function valuesText({ facts: { dimensions } }, values) {
-  return dimensions.slice(0, 3).map((place, at) => `number ${place + 1} is ${signed(values[at], 2)}`).join(", ");
+function valuesText({ facts: { dimensions } }, token, values) {
+  const first = dimensions.slice(0, 3).map((place, at) => say("value", { number: place + 1, value: values[at] }));
+  return say("values", { token, values: first });
 }
 
 // One row of weights, by default that of the strongest line, in the decoder that of the token at work.
 function attentionText(story, part, step) {
   const { kind, layer, head = null, token } = part, { source, fed, facts, maps, names } = story, map = maps[kind];
   const rows = kind === "encoder" ? source : fed, columns = kind === "decoder" ? fed : source;
-  const which = head === null ? `mean of ${pluralize(facts.heads, "head")}` : `head ${head + 1} of ${facts.heads}`;
+  const which = head === null ? say("mean_of_heads", { heads: say("heads", { count: facts.heads }) })
+    : say("head_of", { head: head + 1, heads: facts.heads });
   const best = () => strongest(map.at(layer, head), names.source).query;
   const query = kind !== "encoder" ? step : token < rows.length ? token : best();
   const looks = ranked(map.row(layer, head, query), 3).filter(({ weight }) => weight > 0);
-  const list = looks.map(({ key, weight }) => `${quoted(columns[key])} ${percent(weight)}`).join(", ");
   const learned = head === null ? learnedText(story, part, kind === "cross" ? "crossAttention" : "selfAttention") : "";
-  return `${placeOf(story, part)}, ${KINDS[kind]}, ${which}: ${map.queries} × ${map.keys} weights.${learned} ` +
-    `${quoted(rows[query])} looks at ${list}.`;
+  return say("attention", {
+    place: placeText(story, part), kind: say(`kind_${kind}`), which, queries: map.queries, keys: map.keys, learned,
+    query: rows[query], looks: looks.map(({ key, weight }) => say("look", { token: columns[key], weight })),
+  });
 }
 
 // The page that explains a part, at the same layer, head and token: [page, address].
@@ -175,8 +159,8 @@ export function pageOf(story, part, step) {
   const numbered = (name, at) => (at >= 0 ? { [name]: String(at + 1) } : {});
   const row = numbered("query", kind === "encoder" ? token : Math.max(0, step));
   const inside = (address) => ["inside", { inside: "step by step", ...address }];
-  if (KINDS[kind] && head === null) return ["attention", { head: `${kind}.${layer}.all`, ...row }];
-  if (KINDS[kind]) return inside({ head: `${kind}.${layer}.${head + 1}`, at_step: "softmax", ...row });
+  if (KINDS.includes(kind) && head === null) return ["attention", { head: `${kind}.${layer}.all`, ...row }];
+  if (KINDS.includes(kind)) return inside({ head: `${kind}.${layer}.${head + 1}`, at_step: "softmax", ...row });
   const side = stackOf(kind) === "encoder" ? "source" : "target";
   switch (kind) {
     case "words": return ["home", {}];

@@ -8,13 +8,13 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.finding import TokenAt
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, one_of
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, one_of, percentage
 from headlight.lessons.words import Say
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.model.heads import Head
 
-from .wording import MOST_OPTIONS, NEAR, head_in, head_names, in_percent, lead, readable, token_options
+from .wording import MOST_OPTIONS, NEAR, head_in, head_names, lead, readable, token_options
 
 PLAINLY = 0.2  # of the rows, by which one reading must be better where a head is searched for
 LEAD = 2  # rows by which one head must be ahead of another, to be seen
@@ -196,12 +196,9 @@ def aligning_layer(run: Run) -> Answer:
     if means[first] - means[low] < NEAR:
         raise Undecided("no_layer_ahead")
     shares = [{"layer": layer, "share": float(mean)} for layer, mean in enumerate(means)]
-    return Answer(
-        Kind.NUMBER,
-        **in_percent(float(means[first])),
-        names={**shares[first], "low_layer": low, "low": float(means[low])}
-        | {"shares": tuple(Say("of_layer", share) for share in shares)},
-    )
+    lowest = {"low_layer": low, "low": float(means[low])}
+    every = tuple(Say("of_layer", share) for share in shares)
+    return percentage(**shares[first], **lowest, shares=every)
 
 
 @measure

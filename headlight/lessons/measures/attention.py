@@ -10,7 +10,7 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.finding import TokenAt
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, one_of
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, one_of, percentage
 from headlight.lessons.glosses import glosses
 from headlight.lessons.words import Say
 from transformer import Greedy
@@ -22,7 +22,6 @@ from .wording import (
     MOST_OPTIONS,
     NEAR,
     head_names,
-    in_percent,
     is_whole_word,
     language_of,
     lead,
@@ -203,13 +202,9 @@ def mean_of_heads(run: Run) -> Answer:
     if abs(weight - mean) < NEAR:
         raise Undecided("head_like_mean")
     word, read = readable(trace.target_tokens)[row], readable(trace.source_tokens)[key]
-    return Answer(
-        Kind.NUMBER,
-        **in_percent(mean),
-        names=head_names(*at)
-        | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size}
-        | {"mean": mean, "layers": weights.shape[0], "heads_each": weights.shape[1]},
-    )
+    names = {"row": row, "key": key, "word": word, "read": read, "weight": weight, "mean": mean}
+    names |= {"heads": weights.size, "layers": weights.shape[0], "heads_each": weights.shape[1]}
+    return percentage(mean, **head_names(*at), **names)
 
 
 @measure

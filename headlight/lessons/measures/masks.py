@@ -6,14 +6,14 @@ from zlib import crc32
 import numpy as np
 
 from headlight.app.finding import TokenAt
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, one_of
+from headlight.lessons.answer import Answer, Option, Run, Undecided, measure, one_of, percentage
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, rows_that_may_leak
 from transformer.interpret.trace import Trace
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
-from .wording import NEAR, NEAR_CHANCES, first_head, head_names, in_percent, readable
+from .wording import NEAR, NEAR_CHANCES, first_head, head_names, readable
 
 
 @measure
@@ -52,13 +52,9 @@ def leak_effect(run: Run) -> Answer:
     if mean - without < NEAR_CHANCES:
         raise Undecided("no_effect_of_mask")
     example = int(np.abs(before - after - (mean - without)).argmin())
-    return Answer(
-        Kind.NUMBER,
-        **in_percent(without),
-        names=first_head(run, "decoder")
-        | {"with_mask": mean, "without_mask": without, "probabilities": tuple(map(float, after)), "steps": len(after)}
-        | changes[example],
-    )
+    means = {"with_mask": mean, "without_mask": without}
+    probabilities = {"probabilities": tuple(map(float, after)), "steps": len(after)}
+    return percentage(without, **first_head(run, "decoder"), **means, **probabilities, **changes[example])
 
 
 @measure
@@ -98,13 +94,8 @@ def leaked_weight(run: Run) -> Answer:
     if not heads:
         raise Undecided("no_leak")
     head = heads[crc32(run.request.text.encode()) % len(heads)]
-    return Answer(
-        Kind.NUMBER,
-        **in_percent(means[head]),
-        names=head_names(*head)
-        | {"mean": means[head], "leaks": tuple(map(float, leaked[head]))}
-        | {"leakiest": Head(AttentionKind.DECODER, *leakiest), "most": means[leakiest]},
-    )
+    most = {"leakiest": Head(AttentionKind.DECODER, *leakiest), "most": means[leakiest]}
+    return percentage(means[head], **head_names(*head), mean=means[head], leaks=tuple(map(float, leaked[head])), **most)
 
 
 @measure

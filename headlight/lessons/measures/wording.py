@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from os.path import commonprefix
 from typing import Any
 from unicodedata import normalize
@@ -15,7 +15,7 @@ from headlight.lessons.answer import Option, Run, Undecided
 from headlight.lessons.glosses import glosses
 from headlight.lessons.words import Say
 from headlight.plots.numbers import LEAST_SHOWN
-from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, quoted_at, shown_token, shown_tokens
+from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word, word_ranges
 from transformer.interpret.trace import Trace
@@ -30,20 +30,12 @@ _WORD = re.compile(r"[\w'’-]+")
 ACCENTS = dict.fromkeys(range(0x300, 0x370))  # a normal form has them as letters of their own
 
 
-def token_options(
-    tokens: Sequence[str],
-    positions: Iterable[int],
-    values: np.ndarray,
-    feedback: Callable[[int], str] = lambda at: "",
-) -> tuple[Option, ...]:
+def token_options(tokens: Sequence[str], positions: Iterable[int], values: np.ndarray) -> tuple[Option, ...]:
     """Return an option, its token, for the first MOST_OPTIONS positions of a sentence. Raises Undecided."""
     chosen, names = list(dict.fromkeys(map(int, positions)))[:MOST_OPTIONS], readable(tokens)
     if len(chosen) < 2:
         raise Undecided("one_word")
-    return tuple(
-        Option(str(at), quoted_at(names, at), feedback(at), float(values[at]), {"token": TokenAt(names, at)})
-        for at in chosen
-    )
+    return tuple(Option(str(at), value=float(values[at]), values={"token": TokenAt(names, at)}) for at in chosen)
 
 
 def head_names(layer: int, head: int) -> dict[str, Any]:
@@ -62,11 +54,6 @@ def head_in(address: Mapping[str, str]) -> Head | None:
     """Return the head of an address, None where it names no single one."""
     heads = Heads.parse(address.get("head", ""))
     return heads if isinstance(heads, Head) else None
-
-
-def in_percent(share: float) -> dict[str, Any]:
-    """Return the fields of a NUMBER that is a percentage, estimated within ten."""
-    return {"value": 100 * share, "tolerance": 10.0, "bounds": (0.0, 100.0)}
 
 
 def lead(row: np.ndarray) -> float:
@@ -108,11 +95,6 @@ def is_a_form(one: str, other: str) -> bool:
     return shared == min(map(len, letters)) or (shared >= 3 and 2 * shared >= max(map(len, letters)))
 
 
-def listed(texts: Sequence[str]) -> str:
-    """Return texts as a list within a sentence: "a", "a and b", "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
-
-
 def only_words(text: str) -> str:
     """Return a text in small letters without its marks."""
     return re.sub(r"\W+", " ", text).strip().lower()
@@ -148,11 +130,6 @@ def meanings_of(word: str, language: str) -> set[str]:
 def translations_of(words: Set[str], text: str, language: str) -> set[str]:
     """Return the words of a translation, in small letters, whose gloss has one of these English words."""
     return {word.lower() for word in re.findall(r"\w+", text) if words & meanings_of(word, language)}
-
-
-def quoted_all(texts: Iterable[str]) -> str:
-    """Return texts in quotation marks as a list within a sentence."""
-    return listed(list(map(quoted, texts)))
 
 
 def moved(loss: float) -> Say:
