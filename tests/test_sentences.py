@@ -17,7 +17,7 @@ LIMITS = {
     "headlight": 29,
     "headlight/app": 8,
     "headlight/classroom": 31,
-    "headlight/components": 11,
+    "headlight/components": 12,
     "headlight/lessons": 156,
     "headlight/plots": 2,
     "headlight/views": 12,

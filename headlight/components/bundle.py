@@ -30,7 +30,7 @@ _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:async )?(?:const|let|function\*?|class) (\w+)", re.MULTILINE)
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _LANGUAGE = FOLDER / "lib" / "language.js"
-_CONVENTIONS = re.compile(r"^(export const LANGUAGE = ).*;$", re.MULTILINE)
+_CONVENTIONS = re.compile(r"(?<=^export const LANGUAGE = ).*?(?=;$)", re.MULTILINE | re.DOTALL)
 _IN_MARKUP = re.compile(r"\{\{(\w+)\}\}")
 _SAID = re.compile(r'(?<![.\w])say\("(\w+)"')
 _NO_TEXT = re.compile(r'^(?!\[\w+\]$|\w+(?:\.(?:one|other))? = ".*"$|#|$).*', re.MULTILINE)
@@ -134,7 +134,7 @@ def _collect(path: Path, importers: tuple[Path, ...], modules: dict[Path, _Modul
     source = path.read_text(encoding="utf-8") if path.is_file() else _texts(path)
     if path == _LANGUAGE and language() != ENGLISH:
         conventions = json.dumps({"code": language(), **LANGUAGES[language()]}, ensure_ascii=False)
-        source = _CONVENTIONS.sub(lambda match: f"{match[1]}{conventions};", source)
+        source = _CONVENTIONS.sub(lambda _: conventions, source)
     for _, written in _IMPORT.findall(source):
         _collect(_target(path, written), (*importers, path), modules)
     modules[path] = _wrapped(path, source, modules)

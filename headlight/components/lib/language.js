@@ -1,7 +1,9 @@
 // How the language of the interface writes numbers and quotations: English here, as in headlight/language.toml. In the
 // bundle of another language the bundler puts its conventions in place of these.
 
-export const LANGUAGE = { code: "en", decimal: ".", thousands: ",", under: "under 1 %", over: "over 99 %", quotes: ["“", "”"] };
+export const LANGUAGE = {
+  code: "en", decimal: ".", thousands: ",", under: "under 1 %", over: "over 99 %", quotes: ["“", "”"],
+};
 
 // A number that is written as in English: 1,234.5 as 1.234,5.
 export const local = (text) => text.replace(/[.,]/g, (sign) => (sign === "." ? LANGUAGE.decimal : LANGUAGE.thousands));

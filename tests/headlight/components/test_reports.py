@@ -22,7 +22,7 @@ def test_a_report_is_handled_while_its_view_is_shown(session, handled, monkeypat
     handlers: dict = {}
     choices: list[str] = []
     monkeypatch.setattr(st, "session_state", {show.STATE: REPLAY})
-    monkeypatch.setattr(show, "_declare", lambda entry: lambda **options: handlers.update(options))
+    monkeypatch.setattr(show, "_declare", lambda entry, language: lambda **options: handlers.update(options))
     show.beam_tree({}, "tree", choices.append)
     st.session_state.clear()
     st.session_state.update(session)
