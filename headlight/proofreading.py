@@ -19,7 +19,8 @@ from transformer.model.names import AttentionKind
 _FOLDER = Path(__file__).parent
 PAGES = {path.parent.name: [path] for path in sorted(_FOLDER.glob("views/*/texts.toml"))}
 PAGES |= {name: sorted((_FOLDER / name).rglob("texts.toml")) for name in ("app", "classroom", "plots")}
-PAGES["lessons"] = [_FOLDER / "lessons/texts.toml", *sorted(_FOLDER.glob("lessons/shipped/*.toml"))]
+_SHIPPED = (path for path in sorted(_FOLDER.glob("lessons/shipped/*.toml")) if "." not in path.stem)  # no translation
+PAGES["lessons"] = [_FOLDER / "lessons/texts.toml", *_SHIPPED]
 SENTENCES, EXAMPLES = 3, 4  # of a sheet, and of a template in it
 NUMBERS, TOKEN = (0, 1, -1, 2, 10**12), "▁Donaudampfschifffahrtsgesellschaft"
 _STYLE = "td { border-top: thin solid; padding: 4px 12px; vertical-align: top; white-space: pre-line }"

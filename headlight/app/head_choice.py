@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.plots.names import AVERAGE, KIND_NAMES
+from headlight.plots.names import AVERAGE, KINDS
 from transformer.model.heads import Head, Heads, heads_address
 
 from . import state
@@ -69,7 +69,7 @@ def take_head(*heads: Heads, **changes: str) -> None:
 
 
 def _show_buttons(heads: Heads, shapes: Shapes, start: Start, averages: tuple[str, ...]) -> None:
-    kinds = tuple(kind for kind in KIND_NAMES if kind in shapes)  # the same order on every page
+    kinds = tuple(kind for kind in KINDS if kind in shapes)  # the same order on every page
     if len(kinds) > 1:
         _buttons("Kind", kinds, str(heads.kind), start)
     layers, count = ((*averages, *numbers(each)) for each in shapes[heads.kind])

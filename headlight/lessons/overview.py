@@ -68,6 +68,6 @@ def _summary(view: StepView) -> StepSummary:
         ask=ask or view.plain(step.note),
         kind=kind or ("note" if step.note else ""),
         options=tuple(labels.values()),
-        answer=f"{right}. {why}" if right and why else right or why,
+        answer=f"{ended(right)} {why}" if right and why else right or why,
         why=why,
     )

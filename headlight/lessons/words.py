@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
-from headlight.language import number, texts_of
+from headlight.language import LANGUAGES, number, texts_of
 from headlight.plots.names import part_name, sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING
@@ -23,6 +23,8 @@ from transformer.model.heads import Head
 NAME = re.compile(r"\{([a-z_]+)(?::([^{}]*))?\}")
 # Names, or their last words, that count from 0 in code and from 1 in texts and addresses.
 INDICES = frozenset({"layer", "head", "row", "key", "query", "step", "dimension", "token", "against"})
+_CLOSED = ("”", *(each["quotes"][1] for each in LANGUAGES.values()))
+_ENDS = (".)", *(f"{mark}{closed}" for mark in ".!?" for closed in _CLOSED))  # of sentences within a text
 Words = Mapping[str, Any]  # a template, or a table of its forms, by its name
 
 
@@ -107,7 +109,7 @@ def number_words(value: float) -> str:
 
 def ended(text: str) -> str:
     """Return a text as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
-    return text if text.endswith((".”", "!”", "?”", ".)")) and len(text) > len("“.”") else f"{text}."
+    return text if text.endswith(_ENDS) and len(text) > len("“.”") else f"{text}."
 
 
 def quoted_output(text: str) -> str:

@@ -29,7 +29,7 @@ from .layout import (
     token_rows,
 )
 from .limits import MOST_CELLS
-from .names import KIND_NAMES, head_name
+from .names import head_name, kind_name
 from .numbers import format_probability, percent_in_cell
 from .palette import LINE_GREY, PAGE_TEXT, SOLID_GREY, WEIGHT_SCALE, WEIGHTS, Scale, label_color
 from .texts import texts_beside
@@ -262,7 +262,7 @@ def plain_maps(figure: go.Figure) -> list[tuple[int, int]]:
 def map_title(shown: AttentionMap) -> str:
     """Return the title of a map, averages named as such: "Cross-attention: layer 3, head 2"."""
     head = head_name(shown.layer, shown.head, shown.layers, shown.heads)
-    return text_of("title", kind=KIND_NAMES[shown.kind], head=head)
+    return text_of("title", kind=kind_name(shown.kind), head=head)
 
 
 def weight_texts(weights: np.ndarray) -> list[list[str]]:

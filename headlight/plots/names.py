@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 from transformer.config import ModelConfig, NormType
 from transformer.model.heads import Head
 
-from .numbers import pluralize
 from .texts import texts_beside
 
 if TYPE_CHECKING:  # it reads PyTorch, which texts do without
     from transformer.interpret.score_parts import StreamPart
 
-KIND_NAMES = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Masked decoder self-attention",
-    "cross": "Cross-attention",
-}
+KINDS = ("encoder", "decoder", "cross")  # in the order of every page
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
 _text = texts_beside(__file__)
 
@@ -26,7 +21,7 @@ def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> s
     """Return a head counted from 1, or the range of an average: "average over the 8 heads of layer 2"."""
     if layer is not None and head is not None:
         return one_head_name(layer, head)
-    counts = {"layers": pluralize(layers, "layer"), "heads": pluralize(heads, "head")}
+    counts = {"layers": _counted("layers", layers), "heads": _counted("heads", heads)}
     if layer is not None:
         return _text("average_of_layer", layer=layer + 1, **counts)
     if head is not None:
@@ -39,15 +34,19 @@ def one_head_name(layer: int, head: int) -> str:
     return _text("head", layer=layer + 1, head=head + 1)
 
 
+def kind_name(kind: str) -> str:
+    """Return a kind of attention: "Cross-attention"."""
+    return sentence_case(kind_words(kind))
+
+
 def kind_words(kind: str) -> str:
     """Return a kind of attention for use within a sentence: "cross-attention"."""
-    name = KIND_NAMES[kind]
-    return f"{name[0].lower()}{name[1:]}"
+    return _text(kind)
 
 
 def kind_head_name(head: Head) -> str:
     """Return one head with its kind of attention, for use within a sentence: "cross-attention layer 3, head 4"."""
-    return f"{kind_words(head.kind)} {one_head_name(*head.index)}"
+    return _text("kind_head", kind=kind_words(head.kind), head=one_head_name(*head.index))
 
 
 def part_name(part: StreamPart) -> str:
@@ -58,6 +57,10 @@ def part_name(part: StreamPart) -> str:
         return _text("part_head", kind=part.kind, layer=part.layer + 1, head=part.head + 1)
     group = {"encoder": "self_attention", "decoder": "self_attention", "cross": "cross_attention"}
     return _text(group.get(part.kind, "feed_forward"), layer=part.layer + 1)
+
+
+def _counted(noun: str, count: int) -> str:
+    return _text(f"{noun}_one" if count == 1 else noun, count=count)
 
 
 def norm_name(config: ModelConfig) -> str:

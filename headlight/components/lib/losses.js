@@ -1,5 +1,6 @@
 // Sentences on what the tokens of a translation lose of their log-probability, in nats.
 
+import { local } from "./language.js";
 import { say } from "./texts.toml";
 import { sum } from "./trace.js";
 import { LEAST_SHOWN, distinct, grouped, quotedAt, signed } from "./words.js";
@@ -30,5 +31,5 @@ export function likelihoodText(losses) {
   const lost = sum(losses), ratio = Math.exp(Math.min(Math.abs(lost), MOST_NATS));
   if (ratio < ALIKE_LIKELY) return say("alike");
   const whole = ratio < 10_000 ? grouped(Number(ratio.toPrecision(2))) : say("many");
-  return say(lost > 0 ? "less" : "more", { times: ratio < 10 ? ratio.toFixed(1) : whole });
+  return say(lost > 0 ? "less" : "more", { times: ratio < 10 ? local(ratio.toFixed(1)) : whole });
 }

@@ -1,13 +1,17 @@
 // Names of kinds of attention, of heads and of rows.
 
 import { say } from "./texts.toml";
+import { sentenceCase } from "./words.js";
 
 export const NOTHING = say("nothing"); // in place of an empty translation
-export const KIND_NAMES = { encoder: say("encoder"), decoder: say("decoder"), cross: say("cross") };
+const KINDS = { encoder: say("encoder"), decoder: say("decoder"), cross: say("cross") };
+export const KIND_NAMES = Object.fromEntries(Object.entries(KINDS).map(([kind, name]) => [kind, sentenceCase(name)]));
 
 // A kind of attention within a sentence: "cross-attention", and a head with it: "cross-attention layer 3, head 4".
-export const kindName = (kind) => `${KIND_NAMES[kind].slice(0, 1).toLowerCase()}${KIND_NAMES[kind].slice(1)}`;
-export const kindHeadName = ({ kind, layer, head }) => `${kindName(kind)} ${headName({ layer, head })}`;
+export const kindName = (kind) => KINDS[kind];
+export const kindHeadName = ({ kind, layer, head }) => {
+  return say("kind_head", { kind: kindName(kind), head: headName({ layer, head }) });
+};
 
 // A head counted from 1; null stands for an average over all layers or heads.
 export function headName({ layer, head }, { layers, heads } = {}) {

@@ -1,3 +1,5 @@
+import { say } from "./texts.toml";
+
 // The room that a window has for what stands in it, in the pixels of an element: a presented page is zoomed.
 
 export function windowHeight(element) {
@@ -17,5 +19,5 @@ export const press = () => (window.matchMedia("(pointer: coarse)").matches ? "ta
 // A sentence on clicking or hovering, for whom it is: with a finger both are a tap.
 export const invite = (text) => {
   if (press() === "click") return text;
-  return text.replace(/Click|Hover over/g, "Tap").replace(/click|hover over/g, "tap");
+  return say("taps").split(", ").map((pair) => pair.split(" > ")).reduce((all, pair) => all.replaceAll(...pair), text);
 };

@@ -1,5 +1,6 @@
 // Sentences and numbers of the training replay.
 
+import { local } from "../lib/language.js";
 import { NOTHING, headName } from "../lib/names.js";
 import { percent, sentenceCase } from "../lib/words.js";
 import { say } from "./texts.toml";
@@ -20,9 +21,9 @@ export function outputText(text) {
   return { wrote: wrote || NOTHING, more: "" };
 }
 
-export const lossText = (loss) => (loss >= 0.095 ? loss.toFixed(2) : String(Number(loss.toPrecision(1))));
+export const lossText = (loss) => local(loss >= 0.095 ? loss.toFixed(2) : String(Number(loss.toPrecision(1))));
 export const scoreText = (value, name) => {
-  return name === "exact match" ? say("percent", { percent: Math.round(value * 100) }) : value.toFixed(1);
+  return name === "exact match" ? say("percent", { percent: Math.round(value * 100) }) : local(value.toFixed(1));
 };
 export const spokenText = (place, loss, { wrote, more }) => {
   return say(loss ? "spoken" : "spoken_before", { place: place.toLowerCase(), loss, wrote, more }).trimEnd();

@@ -10,7 +10,7 @@ from headlight.app.facts import STEPS, pack_facts, pattern_facts, pattern_words,
 from headlight.app.finding import Templates
 from headlight.app.selection import ROW_LABELS, Selection
 from headlight.components.standalone import Words, standalone
-from headlight.plots.names import KIND_NAMES
+from headlight.plots.names import KINDS
 from transformer.arrays import require_index
 from transformer.corpus import HeadRoles, plainest_head
 from transformer.interpret.content import MOST_WITHOUT_CONTENT
@@ -18,8 +18,6 @@ from transformer.interpret.head_patterns import LEAST_ROWS, Pattern, measure_hea
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
-
-KINDS = tuple(KIND_NAMES)
 
 # Choices that the address may name besides the selection, the default first. The browser keeps all others.
 OPTIONS = {

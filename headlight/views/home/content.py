@@ -1,6 +1,5 @@
 """Example cards of Home, facts of its token lines, and findings on a translation and on the map of one head."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 
 from headlight.app.facts import encode_array, translation_facts
 from headlight.app.finding import Finding, Templates, TokenAt
+from headlight.language import texts_of
 from headlight.plots.names import head_name
 from transformer.config import TrainingConfig
 from transformer.interpret.head_patterns import strongest_word_pair
@@ -27,18 +27,15 @@ class Card:
     sentences: dict[str, str]
 
 
-_FILE = Path(__file__).with_name("cards.toml")
-CARDS = {
-    languages: tuple(Card(**card) for card in cards)
-    for languages, cards in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
-}
+_CARDS = Path(__file__).with_name("cards.toml")
 
 
 def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[str, str]]) -> tuple[Card, ...]:
     """Return the cards of a pair of languages; for others one for each of the first sentences of a training replay."""
     label = TEMPLATES.text("try_it")
     made = (Card(source, TEMPLATES.text("in_replay", target=target), {label: source}) for source, target in probes[:3])
-    return CARDS.get(f"{source_language} to {target_language}") or tuple(made)
+    cards = texts_of(_CARDS).get(f"{source_language} to {target_language}", ())
+    return tuple(Card(**card) for card in cards) or tuple(made)
 
 
 def lines_facts(trace: Trace, shown: AttentionMap, training: TrainingConfig | None) -> dict:

@@ -26,7 +26,7 @@ from headlight.app.widgets import (
     show_warnings,
 )
 from headlight.plots.limits import MOST_CELLS
-from headlight.plots.names import KIND_NAMES, head_name
+from headlight.plots.names import KINDS, head_name, kind_name
 from headlight.plots.tokens import shown_tokens
 from transformer import UserError
 from transformer.data.batching import BatchView
@@ -60,7 +60,7 @@ def show(request: TranslationRequest) -> None:
         if batch:
             _show_batch(batch, second)
     with controls:
-        head = choose_head_of(request, tuple(KIND_NAMES), first="decoder", start=partial(_leakiest, request, second))
+        head = choose_head_of(request, KINDS, first="decoder", start=partial(_leakiest, request, second))
     with main:
         _show_head(request, second, head)
 
@@ -143,7 +143,7 @@ def _show_maps(
 ) -> None:
     """Show the maps of a head with its mask and without."""
     rows = RowLabel.FED if head.kind == "encoder" else RowLabel.BOTH
-    name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
+    name = f"{kind_name(head.kind)}, {head_name(head.layer, head.head, head.layers, head.heads)}"
     left, right = columns
     with left, phone_container(len(head.keys), "masked_head"):
         st.markdown(TEMPLATES.text("label_with"))

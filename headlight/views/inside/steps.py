@@ -9,7 +9,7 @@ from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, offer_page, show_translation
 from headlight.components.show import attention_steps
-from headlight.plots.names import KIND_NAMES
+from headlight.plots.names import KINDS, kind_name
 from transformer.config import Positions
 from transformer.interpret.attention_block import bundle, script
 from transformer.interpret.trace import RowLabel, name_rows
@@ -28,7 +28,7 @@ def choose_block(request: TranslationRequest) -> Block:
     with beside:
         trace = show_translation(request)
     with st.container(horizontal=True, gap="medium"):
-        chosen = choose_head_of(request, tuple(KIND_NAMES), first="cross")
+        chosen = choose_head_of(request, KINDS, first="cross")
     kind, layer, head = chosen.kind, chosen.layer, chosen.head
     with beside:
         named_by = RowLabel.FED if kind == "encoder" else row_label()
@@ -62,7 +62,7 @@ def show(request: TranslationRequest) -> None:
     st.caption(TEMPLATES.text("how_to_read"))
     attention_steps(facts, chosen, "steps", remember)
     head = Head(AttentionKind(block.kind), block.layer, block.head)
-    title = TEMPLATES.text("title", kind=KIND_NAMES[block.kind], checkpoint=checkpoint, head=head)
+    title = TEMPLATES.text("title", kind=kind_name(block.kind), checkpoint=checkpoint, head=head)
     name = f"attention-{block.kind}-{block.layer + 1}-{block.head + 1}"
     offer_page(lambda: steps_page(facts, chosen, title, results.trace(request), checkpoint), f"{name}.html")
     offer_program(block, title, name)

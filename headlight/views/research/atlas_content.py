@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headlight.app.facts import pattern_place
 from headlight.app.finding import Finding, Templates
-from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
+from headlight.plots.names import KINDS, kind_head_name, kind_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from transformer.corpus import AlignmentTable, Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
@@ -148,7 +148,7 @@ def finder_payload(summaries: Sequence[HeadSummary]) -> dict:
     patterns = [pattern for pattern in Pattern if any(each.pattern == pattern for each in summaries)]
     return {
         "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
-        "kinds": [{"kind": kind, "name": name} for kind, name in KIND_NAMES.items()],
+        "kinds": [{"kind": kind, "name": kind_name(kind)} for kind in KINDS],
         "patterns": [{"name": str(pattern), "words": pattern_place(pattern)} for pattern in patterns],
         "heads": [
             {

@@ -13,7 +13,7 @@ from headlight.app.results import TranslationRequest
 from headlight.app.selection import parse_numbers
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import translation_table, weight_bars
-from headlight.plots.names import KIND_NAMES
+from headlight.plots.names import KINDS
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
@@ -103,7 +103,7 @@ def show(request: TranslationRequest) -> None:
     """Show a head's row of weights to change by buttons or by hand, and both runs. Raises UserError."""
     trace = show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="rewriting"):
-        head = choose_head_of(request, tuple(KIND_NAMES), "cross")
+        head = choose_head_of(request, KINDS, "cross")
         action = from_list([str(each) for each in Action], "rewrite", width=155, visibility="collapsed")
         scope = from_list(SCOPES, "rewrite_heads", width=120, visibility="collapsed")
     left, right = st.columns([8, 12], gap="medium")
