@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from support.source_files import ROOT
 
+from headlight import language
 from headlight.classroom import PER_FORM, Quiz
 from headlight.lessons import quiz
 from headlight.lessons.answer import Run, Undecided
@@ -71,7 +72,9 @@ def test_each_wrong_option_is_a_misconception_with_a_source():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_solver_who_sees_the_options_alone_is_hardly_better_than_chance(solver):
+@pytest.mark.parametrize("name", language.LANGUAGES)
+def test_a_solver_who_sees_the_options_alone_is_hardly_better_than_chance(name, solver, monkeypatch):
+    monkeypatch.setattr(language, "_chosen", [lambda: name])
     for form in ("A", "B", "AB") if solver.startswith("place") else ("AB",):
         items, right = [item for item in quiz_items() if item.form in form], 0.0
         for item in items:
