@@ -30,8 +30,8 @@ export function belowName({ below, outputs, outputWords: words, inputs, probabil
 
 // The reason why a sure token has no more. smoothing: the share of label smoothing, 0 without.
 export function surenessText(probability, smoothing) {
-  if (!smoothing || Math.abs(1 - smoothing - probability) > smoothing / 3) return "";
-  return ` ${percent(probability)} is as sure as it gets: in training it learned to leave about ` +
+  if (!smoothing || 1 - probability > smoothing * (4 / 3)) return "";
+  return ` ${percent(probability)} is very sure: in training it learned to leave about ` +
     `${percent(smoothing)} to other words.`;
 }
 
@@ -60,7 +60,7 @@ export function sourceWords(data, column) {
   const rows = data.weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
   const [[first, most], ...others] = rows.slice(0, NAMED).filter(([, weight], place) => !place || weight >= LEAST);
   const next = others.map(([row, weight]) => `${belowAt(data, row)} ${shareText(weight)}`).join(", ");
-  return `${belowAt(data, first)} looks at ${token}: ${shareText(most)}.${next && ` Others look at it less: ${next}.`}`;
+  return `${belowAt(data, first)} looks at ${token}: ${shareText(most)}.${next && ` Others look at it, too: ${next}.`}`;
 }
 
 // The text while no token is pointed at. heads: the number of cross-attention heads, null where several are averaged;
@@ -72,7 +72,7 @@ export function invitation({ heads, resting, doubts }) {
   const other = doubts.some(Boolean) ? "; under 50 %, another choice stands below" : "";
   return (
     "The thicker a line, the more the model looked at that word to write the other one. That looking is called " +
-    `attention.${one}${rests} The percent says how sure it was of a word${other}. Hover over a word for ` +
+    `attention.${one}${rests} The percent and the blue of a word say how sure it was${other}. Hover over a word for ` +
     "its numbers. The model is small and can be wrong."
   );
 }
@@ -88,14 +88,23 @@ export function hiddenText({ hidden, words, language, outcome }) {
   return `Without ${without}, ${outcomeText(outcome)}.${again}`;
 }
 
+// Some words without others, each of which takes away one; the rest has moved.
+function without(some, others) {
+  const left = [...others];
+  return some.filter((word) => !left.includes(word) || !left.splice(left.indexOf(word), 1));
+}
+
 // changes: of the words, each { lost, gained }; words: the number of words before; isEmpty: nothing is left.
 function outcomeText({ changes, words, isEmpty }) {
   if (!changes.length) return "the translation stays the same";
   if (isEmpty) return "nothing is left of the translation";
   const [lost, gained] = ["lost", "gained"].map((side) => changes.flatMap((each) => each[side]));
   if (changes.length > 1 || Math.max(lost.length, gained.length) > NAMED) {
-    if (!lost.length) return `the translation gains ${gained.length} words and punctuation marks`;
-    return `${lost.length} of ${words} words and punctuation marks change${lost.length === 1 ? "s" : ""}`;
+    const gone = without(lost, gained), come = without(gained, lost);
+    if (!gone.length && !come.length) return "the words only change places";
+    const gains = come.length === 1 ? quoted(come[0]) : `${come.length} words and punctuation marks`;
+    if (!gone.length) return `the translation gains ${gains}`;
+    return `${gone.length} of ${words} words and punctuation marks change${gone.length === 1 ? "s" : ""}`;
   }
   const [old, now] = [lost, gained].map((side) => quoted(side.join(" ")));
   if (!gained.length) return `the translation loses ${old}`;
