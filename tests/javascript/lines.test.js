@@ -145,10 +145,10 @@ test("words that only move do not change, and equal weights are not less", () =>
 });
 
 test("a lesson marks the lines of a token until it is left", () => {
-  const heard = {}, row = { addEventListener: (name, hear) => (heard[name] = hear) }, target = {};
+  const listeners = {}, row = { addEventListener: (name, listener) => (listeners[name] = listener) }, target = {};
   const lines = { buttons: { output: [{}, target] }, show() {} };
   listenToRow(lines, "output", row);
-  heard.point({ target: { closest: () => target } });
+  listeners.point({ target: { closest: () => target } });
   assert.deepEqual(lines.hovered, { side: "output", index: 1 });
   row.onpointerleave();
   assert.equal(lines.hovered, null);

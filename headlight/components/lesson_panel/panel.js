@@ -81,8 +81,8 @@ class LessonPanel extends Component {
     whenAtRest(() => this.comeBack());
   }
 
-  // Bring the part that the step is about into sight while figures above it grow, and a token in it, "home_lines word 8",
-  // whose lines are marked once the answer is known.
+  // Bring the part that the step is about into sight while figures above it grow, and a token in it,
+  // "home_lines word 8", whose lines are marked once the answer is known.
   look(until = performance.now() + SETTLED) {
     clearTimeout(this.seeking);
     const [key, ...token] = this.data.look.split(" "), place = document.querySelector(`.st-key-${CSS.escape(key)}`);

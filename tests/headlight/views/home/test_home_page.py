@@ -103,5 +103,5 @@ def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
 def test_a_cell_is_read_in_plain_words_and_tokens_stay_text(shipped):
     shown = attention_map(replayed(shipped, "I love my teacher."), "cross", 1, 4, "predicted")
     first, *others = cells_in_words(replace(shown, keys=("<b>", *shown.keys[1:])))[0]
-    assert re.fullmatch(r"“Ich” looks at “&lt;b&gt;”: <b>(under )?\d+ %</b>", first)
+    assert re.fullmatch(r"“Ich” looks at “&lt;b&gt;”: <b>(over )?\d+ %</b>", first)
     assert "⟨end⟩" in others[-1] and "▁" not in "".join(others)
