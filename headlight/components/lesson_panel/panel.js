@@ -164,7 +164,9 @@ class LessonPanel extends Component {
       setWords(node, label);
       return Object.assign(node, { ariaPressed: String(isPressed), disabled: over });
     });
-    Object.assign(this.find("footer .check"), { hidden: !several || over, disabled: !this.chosen.size });
+    const check = this.find("footer .check");
+    if (over && this.focused() === check) this.find(".next").focus({ preventScroll: true });
+    Object.assign(check, { hidden: !several || over, disabled: !this.chosen.size });
     if (data.kind === "do" && !over) buttons.push(button("Check my work", () => this.answer(true), "check"));
     buttons.push(...(data.open ?? []).map((step) => button(`Go to step ${step}`, () => this.go(step))));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));

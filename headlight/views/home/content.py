@@ -73,7 +73,7 @@ def learning_facts(replay: TrainingReplay) -> dict:
 
 def cells_in_words(shown: AttentionMap) -> list[list[str]]:
     """Return what a student reads on each cell of a cross-attention map: “gesehen” looks at “seen”: 94 %."""
-    rows, keys = ([in_words(f"“{token_label(each)}”") for each in side] for side in (shown.queries, shown.keys))
+    rows, keys = ([token_label(in_words(f"“{each}”")) for each in side] for side in (shown.queries, shown.keys))
     write = "{} looks at {}: <b>{}</b>".format
     return cell_texts(write, rows, keys, [[percent(weight) for weight in row] for row in shown.weights.tolist()])
 
