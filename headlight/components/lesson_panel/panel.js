@@ -13,7 +13,6 @@ const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=regio
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
 const NARROW = 640; // pixels: a phone's sheet
 const APP = "[data-testid=stApp]", LOOK = 50, SETTLED = 2000; // ms
-const BUBBLES = { bubbles: true }; // heard by the row of a token
 const FOLDED = "headlight-lesson-folded";
 
 class LessonPanel extends Component {
@@ -88,7 +87,7 @@ class LessonPanel extends Component {
     const [key, ...token] = this.data.look.split(" "), place = document.querySelector(`.st-key-${CSS.escape(key)}`);
     const found = place && bringIntoSight(place, token.join(" ")), { tried } = this.data;
     if (found && (tried.right || tried.shown) && !found.matches(".pointed")) {
-      found.dispatchEvent(new Event("point", BUBBLES));
+      found.dispatchEvent(new Event("point", { bubbles: true }));
       this.marked = found.closest(".row");
     }
     if (performance.now() < until) this.seeking = setTimeout(() => this.look(until), LOOK);
