@@ -84,6 +84,7 @@ class LessonPanel extends Component {
   // "home_lines word 8", whose lines are marked once the answer is known.
   look(until = performance.now() + SETTLED) {
     clearTimeout(this.seeking);
+    if (!this.data.look) return; // the sentence has changed
     const [key, ...token] = this.data.look.split(" "), place = document.querySelector(`.st-key-${CSS.escape(key)}`);
     const found = place && bringIntoSight(place, token.join(" ")), { tried } = this.data;
     if (found && (tried.right || tried.shown) && !found.matches(".pointed")) {
