@@ -117,7 +117,7 @@ class LessonPanel extends Component {
 
   draw(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown, ended = data.step > data.of;
-    const heading = [data.ask, data.note, data.say].find((text) => text?.length);
+    const heading = [data.ask, data.note, data.say].find((text) => text?.length) ?? [];
     this.dock();
     this.write({
       ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain(heading)}`, ".title": data.title,
