@@ -8,6 +8,7 @@ from itertools import pairwise
 from zlib import crc32
 
 from headlight.app import results
+from headlight.language import convention
 from headlight.plots.tokens import CONTINUED, in_words, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.model.names import AttentionKind
@@ -82,11 +83,13 @@ class StepView:
         """Return texts with the meaning of a word of the translation behind its first occurrence.
 
         A token that a piece continues has no meaning of its own, and a meaning that is an option would tell the answer.
+        Of several meanings those count that the sentence has, if it has any. Who reads the language needs none.
         """
-        if self.answer is None:
+        reads = self.run.translator.checkpoint.data.get("target_language", "")
+        if self.answer is None or reads == convention("english"):
             return list(texts)
-        trace = results.trace(self.run.request)
-        meanings = glosses(self.run.translator.checkpoint.data.get("target_language", ""))
+        trace, meanings = results.trace(self.run.request), glosses(reads)
+        source = {*re.findall(r"\w+", self.run.request.text.lower())}
         unexplained = {token.removeprefix(SPACE) for token in trace.source_tokens}
         looks = shown_tokens(trace.target_tokens)
         unexplained |= {look for look, after in pairwise(looks) if after.startswith(CONTINUED)}
@@ -99,7 +102,9 @@ class StepView:
             if word not in meanings or word in unexplained or tells & options:
                 return match[0]
             unexplained.add(word)
-            return f"“{word}” ({meanings[word]}" + (", " if match[2] else ")")
+            senses = meanings[word].split("/")
+            fitting = [sense for sense in senses if source.intersection(sense.lower().split())] or senses
+            return f"“{word}” ({'/'.join(fitting)}" + (", " if match[2] else ")")
 
         return [[(style, _QUOTED.sub(meaning, part)) for style, part in text] for text in texts]
 

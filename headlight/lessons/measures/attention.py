@@ -22,6 +22,7 @@ from .wording import (
     MOST_OPTIONS,
     NEAR,
     head_names,
+    is_a_form,
     is_whole_word,
     language_of,
     lead,
@@ -53,7 +54,7 @@ def most_read(run: Run, kind: str) -> Answer:
     layer, head = results.default_head(run.request, kind).index
     weights = trace.attention(kind)[layer, head]
     outputs, keys = trace.source_tokens if kind == "encoder" else trace.target_tokens, keys_of(trace, kind)
-    row = _farthest_plain_row(weights, outputs, keys, translated_keys(run) if kind == "cross" else None)
+    row = _farthest_plain_row(weights, outputs, keys, translated_keys(run, sure=True) if kind == "cross" else None)
     words, named = readable(outputs), readable(keys)
     ranked = [int(key) for key in np.argsort(-weights[row], kind="stable")]
     others = sorted((key for key in ranked if is_word(named[key])), key=lambda key: not is_whole_word(keys, key))
@@ -70,17 +71,18 @@ def _agreed(trace: Trace) -> np.ndarray:
     return aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens)
 
 
-def translated_keys(run: Run) -> np.ndarray:
+def translated_keys(run: Run, *, sure: bool = False) -> np.ndarray:
     """Return the key on which all heads agree for each row, -1 where a reader could not tell that it is translated.
 
-    The gloss of the row's token must name the key; a token without a gloss must be long.
+    The gloss of the row's token must name the key; a token without a gloss must be long, or to be sure a form of it.
     """
     language, keys = language_of(run), _agreed(run.trace).copy()
     words = [word.removeprefix(SPACE).lower() for word in run.trace.source_tokens]
     for row, token in enumerate(run.trace.target_tokens if glosses(language) else ()):
-        bare = token.removeprefix(SPACE)
+        bare, word = token.removeprefix(SPACE), words[keys[row]]
         known = meanings_of(bare, language)
-        if words[keys[row]] not in known if known else len(bare) <= LONGEST_ARTICLE:
+        alike = is_a_form(bare, word) if sure else len(bare) > LONGEST_ARTICLE
+        if not (word in known if known else alike):
             keys[row] = -1
     return keys
 
@@ -195,7 +197,9 @@ def mean_of_heads(run: Run) -> Answer:
     heads_each.
     """
     trace, at = run.trace, results.default_head(run.request, "cross").index
-    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, translated_keys(run))
+    row = _farthest_plain_row(
+        trace.cross[at], trace.target_tokens, trace.source_tokens, translated_keys(run, sure=True)
+    )
     key = int(trace.cross[at][row].argmax())
     weights = trace.cross[..., row, key]
     weight, mean = float(weights[at]), float(weights.mean(dtype=np.float64))
@@ -220,13 +224,13 @@ def lines_cross(run: Run) -> Answer:
     crossings = [
         (head == first, *(min(float(table[line]) for line in pair) for table in (mean, trace.cross[head])), head, pair)
         for head in np.ndindex(trace.cross.shape[:2])
-        for pair in combinations(aligned_lines(trace, head), 2)  # by rows they are in order
+        for pair in combinations(aligned_lines(run, head), 2)  # by rows they are in order
         if pair[0][1] > pair[1][1]
         and len({outputs[row] for row, _ in pair}) == len({sources[key] for _, key in pair}) == 2
     ]
     *_, at, pair = max(crossings, default=(first, ()))
     written, read = readable(trace.target_tokens), readable(trace.source_tokens)
-    lines = (Say("line", {"word": written[row], "read": read[key]}) for row, key in aligned_lines(trace, at))
+    lines = (Say("line", {"word": written[row], "read": read[key]}) for row, key in aligned_lines(run, at))
     return Answer(
         Kind.DO,
         tells="truth" if pair else "truth_none",
@@ -237,9 +241,9 @@ def lines_cross(run: Run) -> Answer:
     )
 
 
-def aligned_lines(trace: Trace, head: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return row and key of each line of a head from LINE on to the word on which all heads plainly agree."""
-    mean, weights, agreed = trace.cross.mean(axis=(0, 1)), trace.cross[head], _agreed(trace)
+def aligned_lines(run: Run, head: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return row and key of each line of a head from LINE on to the word that is translated, see `translated_keys`."""
+    mean, weights, agreed = run.trace.cross.mean(axis=(0, 1)), run.trace.cross[head], translated_keys(run)
     lines = [(row, int(key)) for row, key in enumerate(agreed) if key >= 0 and weights[row].argmax() == key]
     return [line for line in lines if weights[line] >= LINE and mean[line] >= AGREED]
 

@@ -1,5 +1,7 @@
 """Measures of heads, words and alignments against rows counted one by one, and the Transformer in NumPy."""
 
+from os.path import commonprefix
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -148,7 +150,10 @@ def can_be_told(run: Run, *tokens: str) -> bool:
     written, read = (token.replace("▁", "") for token in tokens)
     meanings = glosses(run.translator.checkpoint.data["target_language"])
     known = meanings.get(written, meanings.get(written.lower(), ""))
-    return read.lower() in known.replace("/", " ").split() if known else len(written) > 3
+    if known:
+        return read.lower() in known.replace("/", " ").split()
+    shared = len(commonprefix((written.lower(), read.lower())))  # of a form of the same word, or a name
+    return shared == min(len(written), len(read)) or 3 <= shared >= max(len(written), len(read)) / 2
 
 
 def only_words(text: str) -> str:
