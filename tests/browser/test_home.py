@@ -176,3 +176,17 @@ def test_a_new_sentence_sends_no_script_again(windows, address):
     assert components and all(len(each.js_content) < 300 for each in components)
     assert sum(message.ByteSize() for message in messages) < 70_000
     page.goto("about:blank")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_loop_of_the_training_ends_as_it_began(page, address, scheme):
+    page.emulate_media(color_scheme=scheme)
+    open_home(page, address, SHORT)
+    cells, play = page.locator(".replay_loop .cells i"), page.locator(".replay_loop .play")
+    colours = "cells => cells.map(cell => getComputedStyle(cell).backgroundColor)"
+    before = cells.evaluate_all(colours)
+    play.click()
+    expect(play).to_have_text("Stop")
+    assert cells.evaluate_all(colours) != before
+    expect(play).to_have_text("Play")
+    assert cells.evaluate_all(colours) == before

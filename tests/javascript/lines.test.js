@@ -82,8 +82,8 @@ test("tokens have spoken names, and a source token is read by the row that looks
     ["The, source word 1", "g, source word 2", "end of sentence"]);
   assert.equal(belowName(story, 0), "Der, output word 1: the model gave it 25 %, its choice number 2");
   assert.ok(sourceWords(story, 0).startsWith("“</s>” looks at “▁The”: 55 %."));
-  const explained = [[0.91, 0.1], [0.5, 0.1], [0.91, 0]].map((each) => surenessText(...each) !== "");
-  assert.deepEqual(explained, [true, false, false]);
+  const explained = [[0.91, 0.1], [0.96, 0.1], [0.5, 0.1], [0.91, 0]].map((each) => surenessText(...each) !== "");
+  assert.deepEqual(explained, [true, true, false, false]);
 });
 
 test("on a phone rows stand side by side: lines go across, and arrow keys are turned", () => {
@@ -132,6 +132,26 @@ test("the picture has all tokens, the output's probabilities, and a line per wei
   const [, x] = /^M([\d.]+)/.exec(of("path").at(-1).attributes.d), { column } = lines.at(-1);
   assert.ok(Math.abs(x - of("text")[column].attributes.x) < 0.1);
   assert.ok(parts.every(({ attributes: { x: left = 0, width: wide = 0 } }) => left + wide <= width));
+});
+
+test("words that only move do not change, and equal weights are not less", () => {
+  const pair = (lost, gained) => ({ lost: [lost], gained: [gained] }), outcome = { words: 8, isEmpty: false };
+  const text = (...changes) => hiddenText({ hidden: ["a"], words: 9, language: "", outcome: { ...outcome, changes } });
+  assert.equal(text(pair("b", "c"), pair("c", "b")), "Without “a”, the words only change places.");
+  assert.equal(text(pair("b", "c"), pair("c", "d")), "Without “a”, 1 of 8 words and punctuation marks changes.");
+  assert.equal(text({ lost: [], gained: ["b"] }, pair("c", "c")), "Without “a”, the translation gains “b”.");
+  const equal = { source: ["x"], outputs: ["y", "z"], below: "output", weights: [[0.5], [0.5]] };
+  assert.equal(sourceWords(equal, 0), "“y” looks at “x”: 50 %. Others look at it, too: “z” 50 %.");
+});
+
+test("a lesson marks the lines of a token until it is left", () => {
+  const listeners = {}, row = { addEventListener: (name, listener) => (listeners[name] = listener) }, target = {};
+  const lines = { buttons: { output: [{}, target] }, show() {} };
+  listenToRow(lines, "output", row);
+  listeners.point({ target: { closest: () => target } });
+  assert.deepEqual(lines.hovered, { side: "output", index: 1 });
+  row.onpointerleave();
+  assert.equal(lines.hovered, null);
 });
 
 test("hidden words are counted as words, as marks only with a mark, and several say how to undo one", () => {

@@ -31,12 +31,14 @@ class LessonPanel extends Component {
     this.find(".onward").onclick = () => this.go(TO_NEXT);
     this.find(".pages").onclick = () => document.documentElement.classList.toggle("lesson_pages");
     this.find(".fold").onclick = () => this.fold(!/\b(folded|low)\b/.test(this.panel.className));
+    this.find("footer .check").onclick = () => this.answer([...this.chosen]);
     this.find("form").onsubmit = (event) => this.estimate(event);
     this.find("textarea").oninput = ({ target }) => this.memory.note(this.data.key, target.value);
     this.listen(document, "keydown", (event) => this.key(event), true); // before the keys that open another page
     this.listen(document, "focusin", (event) => holdFocus(event.composedPath().includes(this.panel)), true);
-    // An act of the visitor cancels the pending report of stored attempts, whose run would interrupt it.
-    for (const act of ["pointerdown", "keydown"]) this.listen(document, act, () => clearTimeout(this.timer), true);
+    // An act of the visitor cancels scrolling and the pending report of stored attempts, whose run would interrupt it.
+    const stop = () => [this.timer, this.seeking].forEach(clearTimeout);
+    for (const act of ["pointerdown", "keydown", "wheel", "touchmove"]) this.listen(document, act, stop, true);
     // On a phone the sheet makes room while the page is what matters; not before the finger is up, for the page would
     // move below it, and its tap would be lost.
     for (const end of ["click", "pointercancel"]) {
@@ -79,11 +81,17 @@ class LessonPanel extends Component {
     whenAtRest(() => this.comeBack());
   }
 
-  // Bring the part that the step is about into sight once it is drawn, and a token in it: "home_lines word 8".
+  // Bring the part that the step is about into sight while figures above it grow, and a token in it,
+  // "home_lines word 8", whose lines are marked once the answer is known.
   look(until = performance.now() + SETTLED) {
     clearTimeout(this.seeking);
+    if (!this.data.look) return; // the sentence has changed
     const [key, ...token] = this.data.look.split(" "), place = document.querySelector(`.st-key-${CSS.escape(key)}`);
-    if (place && bringIntoSight(place, token.join(" "))) return;
+    const found = place && bringIntoSight(place, token.join(" ")), { tried } = this.data;
+    if (found && (tried.right || tried.shown) && !found.matches(".pointed")) {
+      found.dispatchEvent(new Event("point", { bubbles: true }));
+      this.marked = found.closest(".row");
+    }
     if (performance.now() < until) this.seeking = setTimeout(() => this.look(until), LOOK);
   }
 
@@ -110,7 +118,7 @@ class LessonPanel extends Component {
 
   draw(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown, ended = data.step > data.of;
-    const heading = [data.ask, data.note, data.say].find((text) => text?.length);
+    const heading = [data.ask, data.note, data.say].find((text) => text?.length) ?? [];
     this.dock();
     this.write({
       ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain(heading)}`, ".title": data.title,
@@ -160,8 +168,9 @@ class LessonPanel extends Component {
       setWords(node, label);
       return Object.assign(node, { ariaPressed: String(isPressed), disabled: over });
     });
-    const check = button(say("check"), () => this.answer([...this.chosen]), "check");
-    if (several && !over) buttons.push(Object.assign(check, { disabled: !this.chosen.size }));
+    const check = this.find("footer .check");
+    if (over && this.focused() === check) this.find(".next").focus({ preventScroll: true });
+    Object.assign(check, { hidden: !several || over, disabled: !this.chosen.size });
     if (data.kind === "do" && !over) buttons.push(button(say("check_work"), () => this.answer(true), "check"));
     buttons.push(...(data.open ?? []).map((step) => button(say("step", { step }), () => this.go(step))));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
@@ -208,6 +217,7 @@ class LessonPanel extends Component {
       this.nextStep = step; // a key may come before the page has come to rest
       return;
     }
+    this.marked?.dispatchEvent(new Event("pointerleave"));
     this.depart();
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
@@ -268,13 +278,13 @@ class LessonPanel extends Component {
   }
 }
 
-// Scroll to a part of the page, on a phone above the sheet, and to one of its tokens; return whether it was there.
+// Scroll to a part of the page, on a phone above the sheet, and to one of its tokens; return that, if it is there.
 function bringIntoSight(place, token) {
   place.scrollIntoView({ block: window.innerWidth <= NARROW ? "start" : "nearest" });
   const roots = [place, ...place.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
   const found = roots.map((root) => root.querySelector(`[data-at="${token}"]`)).find(Boolean);
   found?.scrollIntoView({ block: "nearest", inline: "center" });
-  return !token || found;
+  return found;
 }
 
 function whenAtRest(act) {

@@ -5,7 +5,7 @@ import { Drawing, Raster, listenToKeys, paintCells, placeOf, withMore } from "./
 import { FRAME } from "./colours.js";
 
 const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
-const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34;
+const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 30, LEAST_NAMED = 34;
 
 const DASHES = [4, 3]; // around what is pointed at
 const DOT = 5; // pixels, half of it, on what is best
@@ -109,7 +109,7 @@ export function place(groups, width) {
       tiles.push({ ...tile, group });
       if (!group.captions || wide < LEAST_CAPTIONED) continue;
       group.captionsOf(tile).forEach((text, line) => {
-        captions.push({ text, x: x + wide / 2, y: y + high + (line + 1) * CAPTION - 2, faint });
+        captions.push({ text, x: x + wide / 2, y: y + high + (line + 1) * CAPTION + 1, faint });
       });
     }
     return placed.bottom;

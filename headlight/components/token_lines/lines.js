@@ -207,7 +207,8 @@ class TokenLines extends Component {
         if (this.focused?.side === side) button.tabIndex = this.focused.index === index ? 0 : -1;
       });
     }
-    this.readout.textContent = inWords(this.words(pointed));
+    const words = inWords(this.words(pointed));
+    this.readout.textContent = words + (words.includes("␣") ? say("blank") : "");
   }
 
   words(pointed) {

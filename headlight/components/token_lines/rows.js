@@ -30,6 +30,7 @@ export function listenToRow(lines, side, row, clicked = null) {
     const token = tokenOf(event);
     if (token?.index !== lines.hovered?.index) point("hovered", token);
   };
+  row.addEventListener("point", (event) => point("hovered", tokenOf(event))); // by a lesson
   row.onpointerleave = () => point("hovered", null);
   row.addEventListener("focusin", (event) => point("focused", tokenOf(event)));
   row.addEventListener("focusout", () => point("focused", null));

@@ -34,7 +34,7 @@ export function belowName({ below, outputs, outputWords: words, inputs, probabil
 
 // The reason why a sure token has no more. smoothing: the share of label smoothing, 0 without.
 export function surenessText(probability, smoothing) {
-  if (!smoothing || Math.abs(1 - smoothing - probability) > smoothing / 3) return "";
+  if (!smoothing || 1 - probability > smoothing * (4 / 3)) return "";
   return say("sure", { probability, smoothing });
 }
 
@@ -91,13 +91,22 @@ export function hiddenText({ hidden, words: all, language, outcome: change }) {
   return say(count > 1 ? "hidden_several" : "hidden", { words, outcome });
 }
 
+// Some words without others, each of which takes away one; the rest has moved.
+function without(some, others) {
+  const left = [...others];
+  return some.filter((word) => !left.includes(word) || !left.splice(left.indexOf(word), 1));
+}
+
 // changes: of the words, each { lost, gained }; words: the number of words before; isEmpty: nothing is left.
 function outcomeText({ changes, words, isEmpty }) {
   if (!changes.length) return say("same");
   if (isEmpty) return say("nothing");
   const [lost, gained] = ["lost", "gained"].map((side) => changes.flatMap((each) => each[side]));
   if (changes.length > 1 || Math.max(lost.length, gained.length) > NAMED) {
-    return lost.length ? say("change", { count: lost.length, words }) : say("gains_many", { count: gained.length });
+    const gone = without(lost, gained), come = without(gained, lost), count = come.length;
+    if (!gone.length && !count) return say("moved");
+    if (!gone.length) return count === 1 ? say("gains", { now: quoted(come[0]) }) : say("gains_many", { count });
+    return say("change", { count: gone.length, words });
   }
   const [old, now] = [lost, gained].map((side) => quoted(side.join(" ")));
   if (!gained.length) return say("loses", { old });

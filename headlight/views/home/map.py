@@ -1,5 +1,6 @@
 """The map of one head beside the lines, and the tokens with their probabilities."""
 
+import numpy as np
 import streamlit as st
 
 import headlight.plots as plots
@@ -10,9 +11,10 @@ from headlight.app.head_choice import choose_heads_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, show_figure, show_finding, show_tokens
 from headlight.plots.heatmap import map_title
+from headlight.plots.layout import as_written
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 
-from .content import strongest_reading
+from .content import cells_in_words, strongest_reading
 
 _SIDE = 430  # pixels of the map
 TEMPLATES = Templates.beside(__file__)
@@ -29,6 +31,9 @@ def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
         map_of_head = plots.head(
             trace, shown.kind, layer=shown.layer, head=shown.head, rows=shown.row_label, side=_SIDE, theme="page"
         )
+        cells = as_written(map_of_head)["data"][0]
+        if "hovertext" in cells:
+            cells["hovertext"] = np.array(cells_in_words(shown), dtype=object)
         show_figure(map_of_head, "cross_map", TEMPLATES.text("alt", title=map_title(shown)), reading or "")
         if reading:
             show_finding(reading)

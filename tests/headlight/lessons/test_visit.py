@@ -1,5 +1,9 @@
 """The visitor's lessons as one value: what each action makes of it."""
 
+from dataclasses import replace
+
+from headlight.lessons import panel
+from headlight.lessons.file import read_lessons
 from headlight.lessons.visit import (
     MOST_LETTERS,
     MOST_TRIES,
@@ -60,3 +64,12 @@ def test_a_run_takes_the_destination_once_and_keeps_the_rest():
     assert going.destination == Destination("heads", 2) and going.moves == 1 and not going.has_begun
     begun = after(going, Start())
     assert begun.destination is None and begun.has_begun and begun.words == "Hello" and begun.tried(KEY).shown
+
+
+def test_the_end_says_what_was_learned_and_names_the_open_steps(monkeypatch):
+    lesson = next(each for each in read_lessons()[0] if each.closing)
+    first, *others = lesson.questions
+    monkeypatch.setattr(panel, "visit", lambda: state_after(Choose(f"{lesson.name}.{first} A dog runs.", "a", True)))
+    end = panel.end_of(lesson)
+    assert end["open"] == others and [text for _, text in end["say"]][1:] == [lesson.closing]
+    assert panel.end_of(replace(lesson, closing=""))["say"][1][1] == lesson.goal
