@@ -16,6 +16,7 @@ TABLES = {
     for path in FILES
     for module, table in tomllib.loads(path.read_text(encoding="utf-8")).items()
 }
+MARKUP = {folder: TABLES.pop((folder, "markup")) for folder, module in list(TABLES) if module == "markup"}
 FORMATS = r"|,|number( \d)?|\.\df|percent|probability|signed( \d)?|token"
 
 
@@ -48,6 +49,12 @@ def test_every_call_names_a_template_and_passes_its_values(module):
         for name in names if values is not None else ():
             assert fields_of(table[name]) <= values, f"{name} lacks {fields_of(table[name]) - values}"
     assert used == set(table), "templates that no call names"
+
+
+@pytest.mark.parametrize("folder", MARKUP)
+def test_every_text_of_markup_stands_in_the_html_of_its_folder(folder):
+    html = "".join(path.read_text(encoding="utf-8") for path in sorted((FOLDER / folder).glob("*.html")))
+    assert set(re.findall(r"\{\{(\w+)\}\}", html)) == set(MARKUP[folder])
 
 
 def fields_of(template: str | dict) -> set[str]:

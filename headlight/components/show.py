@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.components.bundle import read_parts, slimmed_style
 from headlight.components.modules import script
-from headlight.language import language
+from headlight.language import ENGLISH, language
 
 _OF_THE_BAR = ("copy_link/link", "presenter/presenter")  # as wide as their buttons
 NEWEST = -1  # as a training step: the present end of a replay
@@ -286,6 +286,6 @@ def _view() -> object:
 def _declare(entry: str, interface: str) -> Callable[..., object]:
     """Declare a component to Streamlit, once per language: its script, and its HTML and style beside its entry."""
     parts = read_parts(entry)
-    name = f"{entry.replace('/', '_')}_{interface}"
+    name = entry.replace("/", "_") + ("" if interface == ENGLISH else f"_{interface}")
     style = slimmed_style(parts.style) or None  # sent with all data
     return st.components.v2.component(name, html=parts.markup, css=style, js=script(entry))

@@ -1,7 +1,6 @@
 """Measures of heads, words and alignments against rows counted one by one, and the Transformer in NumPy."""
 
 from os.path import commonprefix
-
 from types import SimpleNamespace
 
 import numpy as np
