@@ -47,6 +47,11 @@ def convention(name: str) -> Any:
     return LANGUAGES[language()][name]
 
 
+def name_of_language(name: str) -> str:
+    """Return the name of a language, given in English, as the language of the interface has it within a sentence."""
+    return str(convention("languages").get(name, name))
+
+
 def texts_of(path: Path, in_language: str = "") -> Mapping[str, Any]:
     """Return the texts of a file in a language, that of the interface unless given, in English where it lacks one."""
     return _read(path, in_language or language())

@@ -12,7 +12,7 @@ from headlight.app import results
 from headlight.app.finding import Templates
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
-from headlight.language import LANGUAGES, language, texts_of
+from headlight.language import LANGUAGES, language, name_of_language, texts_of
 from transformer import Beam, Greedy, Sampling, Translator, UserError, __version__
 from transformer.checkpoint import Checkpoint, data_of
 from transformer.model.device import describe_device
@@ -84,7 +84,9 @@ def _label(name: str, training: dict) -> str:
     source, target = (data_of(training).get(f"{side}_language") for side in ("source", "target"))
     if "imported" in training or not (source and target):
         return name
-    return TEMPLATES.text("toy" if source == "Text" else "pair", name=name, source=source, target=target)
+    if source == "Text":
+        return TEMPLATES.text("toy", name=name)
+    return TEMPLATES.text("pair", source=name_of_language(source), target=name_of_language(target))
 
 
 def _show_icons(checkpoint: CheckpointFiles) -> Strategy:

@@ -16,9 +16,11 @@ from headlight.app import results
 from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
+from headlight.language import name_of_language
 from headlight.plots.heatmap import plain_maps
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
+from headlight.plots.names import sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import GLYPHS, NOTHING, chip_text, in_words, spoken
 from transformer import Trace, Translator
@@ -210,8 +212,9 @@ def show_translation(request: TranslationRequest) -> Trace:
     """
     trace, data = results.trace(request), results.translator(request.checkpoint).checkpoint.data
     with st.container(key="translation"):
-        language = data.get("target_language", TEMPLATES.text("translation"))
-        read = f"{one_line(request.text)} → " if is_presented() else f"{plain(language)}: "
+        language = name_of_language(data.get("target_language", TEMPLATES.text("translation")))
+        label = plain(TEMPLATES.text("label", language=sentence_case(language)))
+        read = f"{one_line(request.text)} → " if is_presented() else label
         st.markdown(f"{read}**{one_line(trace.target_text)}**")
     show_warnings(request)
     return trace
@@ -225,7 +228,7 @@ def show_warnings(request: TranslationRequest) -> None:
         _show_other_language(other, request.text, translator)
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:
-        reads = TEMPLATES("reads", language=language) if language else ""
+        reads = TEMPLATES("reads", language=name_of_language(language)) if language else ""
         text = TEMPLATES.text("unknown", reads=reads, characters=tuple(unknown[:10]))
         st.warning(plain(text), icon=":material/help:")
     if not trace.finished:
@@ -236,12 +239,16 @@ def show_warnings(request: TranslationRequest) -> None:
 def _show_other_language(language: str, text: str, translator: Translator) -> None:
     """Say that a text looks like this language, and offer a checkpoint that reads it, if there is one."""
     reads = language_name(translator.checkpoint.data["source_language"])
-    words = TEMPLATES.text("other_language", language=plain(language), reads=plain(reads))
+    looks_like, read = (plain(name_of_language(name)) for name in (language, reads))
+    words = TEMPLATES.text("other_language", language=looks_like, reads=read)
     st.warning(words, icon=":material/translate:")
     for name in results.checkpoint_names():
         data = data_of(results.description(results.checkpoint(name)))
         if language_name(data.get("source_language", "")) == language:
-            label, query = TEMPLATES.text("with", language=language, name=name), {"checkpoint": name, "text": text}
+            label, query = (
+                TEMPLATES.text("with", language=name_of_language(language), name=name),
+                {"checkpoint": name, "text": text},
+            )
             break
     else:
         if reads != "English":

@@ -33,6 +33,11 @@ def test_numbers_and_quotations_follow_the_language(spoken, name, numbers, quota
     assert words == in_words(words).replace("\u00a0", " ") == quotation
 
 
+def test_a_language_has_its_name_in_the_language_of_the_interface(spoken):
+    spoken("fr")
+    assert [language.name_of_language(name) for name in ("German", "Text")] == ["allemand", "Text"]
+
+
 def test_a_text_without_a_translation_is_shown_in_english(spoken, tmp_path):
     (tmp_path / "texts.toml").write_text(
         '[view.headlines]\na = "A {n:signed 1}."\nb = "B."\n[[step]]\nsay = "One."\nat = "1"\n[[step]]\nsay = "Two."'

@@ -13,6 +13,7 @@ from headlight.app.results import CheckpointFiles, TranslationRequest, replays
 from headlight.app.selection import numbers_address, parse_numbers
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import replay_loop, token_lines
+from headlight.language import name_of_language
 from headlight.plots.heatmap import map_title
 from headlight.views.live import offer_model
 from transformer.interpret.head_patterns import word_ranges
@@ -41,7 +42,9 @@ def show_page(
     hidden = _hidden_words(len(words))
     after = study.without_words(*(words[number] for number in hidden)).trace if hidden else before
     checkpoint = results.translator(request.checkpoint).checkpoint
-    hiding = hiding_facts(before, hidden) | {"source_language": checkpoint.data.get("source_language", "")}
+    hiding = hiding_facts(before, hidden) | {
+        "source_language": name_of_language(checkpoint.data.get("source_language", ""))
+    }
     training = checkpoint.settings("label_smoothing")
     show_warnings(request)
     if with_map:

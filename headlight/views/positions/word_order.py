@@ -12,6 +12,8 @@ from headlight.app.choices import line
 from headlight.app.finding import Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import one_line, plain, show_figure, show_finding
+from headlight.language import name_of_language
+from headlight.plots.names import sentence_case
 from transformer.config import Positions
 from transformer.interpret.positions import position_rows
 
@@ -35,7 +37,7 @@ def show(request: TranslationRequest) -> None:
     with columns[1]:
         text = line("reordered", exchanged(request.text))
     requests = (request, replace(request, text=text))
-    language = loaded.checkpoint.data.get("target_language", TEMPLATES.text("translation"))
+    language = name_of_language(loaded.checkpoint.data.get("target_language", TEMPLATES.text("translation")))
     for column, each in zip(columns, requests, strict=True):
         with column, st.container(border=True):
             _show_translations(each, language)
@@ -60,4 +62,5 @@ def _show_translations(request: TranslationRequest, language: str) -> None:
     """Show the translation with positions and without. Raises UserError."""
     study = results.study(request)
     with_them, without = (one_line(each.trace.target_text) for each in (study, study.without_positions()))
-    st.markdown(TEMPLATES.text("translations", language=plain(language), with_them=with_them, without=without))
+    name = plain(sentence_case(language))
+    st.markdown(TEMPLATES.text("translations", language=name, with_them=with_them, without=without))
