@@ -15,7 +15,7 @@ MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 # Lines that the whole product may have, and those of each room when its budget was set: a room may grow by SLACK. A
 # commit that raises a number says in its body what users get for it.
-TOTALS = {"Python": 39_900, "JavaScript": 14_700, "tests": 27_700}
+TOTALS = {"Python": 39_800, "JavaScript": 14_600, "tests": 28_400}
 SLACK = 0.03
 ROOMS = {
     "transformer/commands": 812,
@@ -28,12 +28,12 @@ ROOMS = {
     "transformer/model": 1587,
     "transformer/toy": 627,
     "transformer/training": 1326,
-    "headlight/app": 2790,
+    "headlight/app": 2799,
     "headlight/classroom": 2093,
     "headlight/components": 17021,
     "headlight/lessons": 5915,
     "headlight/plots": 2282,
-    "headlight/views": 5585,
+    "headlight/views": 5592,
     "pages": 82,
     "benchmarks": 2032,
 }
