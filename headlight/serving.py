@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from headlight.language import ENGLISH, LANGUAGES, speaking
 from transformer.commands.options import AddCommand, addressing
 from transformer.commands.translating import add_sentence, trace_sentence, write_result
 from transformer.errors import UserError
@@ -50,6 +51,7 @@ def add_commands(command: AddCommand) -> None:
     page.add_argument("--text", metavar="SENTENCE", dest="own_text", help="with --live: the sentence to begin with")
     attention = "in place of the sentence: attention of any model, arrays with the names of hl.explore's arguments"
     page.add_argument("--attention", type=Path, metavar="FILE.npz", help=attention)
+    page.add_argument("--ui", choices=LANGUAGES, default=ENGLISH, help="the language of all but the sentences (en)")
 
 
 def _app(options: argparse.Namespace) -> int:
@@ -88,6 +90,11 @@ def _page(options: argparse.Namespace) -> None:
 
     Or write a site of live models, and print its files.
     """
+    with speaking(options.ui):
+        _write_page(options)
+
+
+def _write_page(options: argparse.Namespace) -> None:
     if options.site is not None:
         _site(options)
         return

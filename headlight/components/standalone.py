@@ -14,6 +14,7 @@ from pathlib import Path
 from string import Template
 
 from headlight.components.bundle import BundleError, joined, read_parts
+from headlight.language import language
 
 _FOLDER = Path(__file__).parent / "standalone_page"
 _BYTES = "base64 bytes"  # the name that page.js knows bytes by
@@ -59,7 +60,7 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
 def filled(body: Path, **places: str) -> str:
     """Return a page of the common head and a body, with texts in their places: `policy`, `title`, `style`, …"""
     parts = (path.read_text(encoding="utf-8") for path in (_FOLDER / "head.html", body))
-    return Template("".join(parts)).substitute(places)
+    return Template("".join(parts)).substitute(places, language=language())
 
 
 def keeps_within(name: str, **texts: str) -> None:

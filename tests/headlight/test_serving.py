@@ -30,3 +30,12 @@ def test_an_unwritable_page_is_reported_in_one_line(capsys, checkpoint_folder, t
     assert main(["page", "red", "--checkpoint", str(checkpoint_folder), "--out", out]) == 1
     error = capsys.readouterr().err.strip().splitlines()
     assert len(error) == 1 and error[0].startswith("headlight: ") and "cannot be written" in error[0]
+
+
+def test_a_page_speaks_the_language_that_is_asked_for(checkpoints, tmp_path):
+    for language, words in (("de", "Besondere Tokens"), ("fr", "Tokens spéciaux"), ("en", "Special tokens")):
+        out = tmp_path / f"{language}.html"
+        command = ["page", "I see.", "--checkpoint", str(checkpoints / "en-de"), "--out", str(out), "--ui", language]
+        assert main(command) == 0
+        page = out.read_text(encoding="utf-8")
+        assert f'<html lang="{language}">' in page and words in page

@@ -1,6 +1,7 @@
 // The keys of the whole page, where no other element uses them.
 
 import { element, isShortcut } from "../lib/canvas.js";
+import { LANGUAGE } from "../lib/language.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Glossary, isInside } from "./glossary.js";
 import { Room } from "./room.js";
@@ -36,6 +37,7 @@ class Presenter extends Component {
       if (target.closest?.(`${FOLD}, ${UNFOLD}, ${PAGE_LINKS}`)) setTimeout(leaveRoom, FOLDS);
     });
     this.listen(document, "focusout", ({ target }) => target.matches?.(SENTENCE) && showSentence(false));
+    document.documentElement.lang = LANGUAGE.code;
     foldPages();
     setTimeout(leaveRoom, FOLDS);
     this.room = new Room();
