@@ -31,7 +31,7 @@ export class Door {
     this.code = data.code;
     if (this.way !== way) this.write(data);
     this.way = way;
-    this.find(".here").textContent = `${data.here} here`;
+    this.find(".here").textContent = say("here", { here: data.here });
     this.find(".locked").hidden = !data.locked;
     if (!isNew) return;
     const before = this.session.getItem(NAME + data.code);

@@ -13,6 +13,7 @@ from headlight.app.head_choice import choose_head, take_head
 from headlight.app.results import TranslationRequest, replays
 from headlight.app.widgets import offer_page, plain, show_finding
 from headlight.components.show import NEWEST, replay_player
+from headlight.language import name_of_language
 from transformer.interpret.head_patterns import Focus
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
@@ -33,7 +34,7 @@ def show(request: TranslationRequest) -> None:
         return
     replay = replays.replay(request.checkpoint)
     checkpoint = results.translator(request.checkpoint).checkpoint
-    source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
+    source, target = (name_of_language(checkpoint.data.get(f"{side}_language", side)) for side in ("source", "target"))
     show_replay(replay, request.checkpoint.name, (source, target))
     if "warm_start" in checkpoint.training:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
