@@ -55,6 +55,8 @@ def test_every_call_names_a_template_and_passes_its_values(module):
 def test_every_text_of_markup_stands_in_the_html_of_its_folder(folder):
     html = "".join(path.read_text(encoding="utf-8") for path in sorted((FOLDER / folder).glob("*.html")))
     assert set(re.findall(r"\{\{(\w+)\}\}", html)) == set(MARKUP[folder])
+    attributes = {name for name, value in re.findall(r'([\w-]+)="([^"]*)"', html) if "{{" in value}
+    assert attributes <= {"aria-label", "title"}, "a value that code reads"
 
 
 def fields_of(template: str | dict) -> set[str]:

@@ -19,6 +19,7 @@ from .selection import ROW_LABELS, parse_numbers
 _MOST_BUTTONS = 6  # of views beside a title; more views are a list
 SIDES = {"source": "encoder", "target": "decoder"}
 TEMPLATES = Templates.beside(__file__)
+_OPTIONS = Templates.beside(__file__.replace("choices", "options"))
 
 Number = TypeVar("Number", int, float)
 Width = int | Literal["stretch"]
@@ -33,10 +34,22 @@ def _bound_option(key: str, options: Sequence[str], start: str | None = None, al
 
 def one_of(options: Sequence[str], key: str, visibility: Visibility = "visible") -> str:
     """Show a row of buttons and return the chosen one."""
-    bound = _bound_option(key, options)
+    bound, label = _bound_option(key, options), TEMPLATES.text(key)
     return st.segmented_control(
-        TEMPLATES.text(key), options, required=True, help=_help(key), wrap=True, label_visibility=visibility, **bound
+        label,
+        options,
+        format_func=_option_label,
+        required=True,
+        help=_help(key),
+        wrap=True,
+        label_visibility=visibility,
+        **bound,
     )
+
+
+def _option_label(option: str) -> str:
+    """Return an option as it is called in the language of the interface; its own text, if it has no other name."""
+    return str(_OPTIONS.texts.get(option, option))
 
 
 def _help(key: str) -> str | None:
@@ -92,7 +105,7 @@ def from_list(
     return st.selectbox(
         TEMPLATES.text(key),
         tuple(options),
-        format_func=lambda option: labels.get(option, option),
+        format_func=lambda option: labels.get(option) or _option_label(option),
         width=width,
         label_visibility=visibility,
         **bound,

@@ -16,6 +16,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
+from headlight.language import language, texts_of
+
 from . import state
 from .entry import entry_folder
 from .state import HOME
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
     from headlight.app.results import TranslationRequest
 
 _FOLDER = entry_folder() / "pages"
-# The headings of groups, and the titles of pages by their names in addresses.
+# Pages by their names in addresses, in groups by the names of their headings.
 GROUPS = {
-    "": {HOME: "Home", "lessons": "Lessons"},
-    "See it work": {"decoding": "Decoding", "attention": "Attention", "what_if": "What if"},
-    "How it works": {"inside": "Inside", "positions": "Positions", "training": "Training"},
-    "Look deeper": {"research": "Research"},
+    "": (HOME, "lessons"),
+    "see": ("decoding", "attention", "what_if"),
+    "how": ("inside", "positions", "training"),
+    "deeper": ("research",),
 }
+_TEXTS = Path(__file__).with_name("texts.toml")
 # Views that another page has taken over, by their page and its parameter of the same name: that page.
 _MOVED = {("attention", "why this cell"): "research"}
 _HOME_STYLE = Path(__file__).with_name("home.css")
@@ -51,16 +54,12 @@ def navigation() -> Page:
 
 
 def _register() -> Page:
-    return st.navigation(list(map(copy.copy, _pages())))  # which marks the page that may run
+    return st.navigation(list(map(copy.copy, _pages(language()))))  # which marks the page that may run
 
 
 @functools.cache  # making pages looks for their files: 3 ms per run
-def _pages() -> list[Page]:
-    return [
-        st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
-        for pages in GROUPS.values()
-        for name, title in pages.items()
-    ]
+def _pages(interface: str) -> list[Page]:
+    return [st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME) for name, title in page_titles().items()]
 
 
 def page_names() -> tuple[str, ...]:
@@ -68,18 +67,22 @@ def page_names() -> tuple[str, ...]:
     return tuple(name for pages in GROUPS.values() for name in pages)
 
 
-@functools.cache
+def page_titles() -> dict[str, str]:
+    """Return the titles of all pages by their names, in the language of the interface."""
+    titles = texts_of(_TEXTS)["pages"]["texts"]
+    return {name: titles[name] for name in page_names()}
+
+
 def group_headings() -> str:
     """Return the groups' headings as a style for the sidebar's list of pages.
 
     Streamlit's own headings put list items outside their list (axe: "list").
     """
-    rules, child = [], 1
-    for heading_text, pages in GROUPS.items():
-        if heading_text:
-            rules.append(
-                f'[data-testid="stSidebarNavItems"] > li:nth-child({child})::before {{ content: "{heading_text}"; }}'
-            )
+    rules, child, headings = [], 1, texts_of(_TEXTS)["groups"]["texts"]
+    for group, pages in GROUPS.items():
+        if group:
+            item = f'[data-testid="stSidebarNavItems"] > li:nth-child({child})::before'
+            rules.append(f'{item} {{ content: "{headings[group]}"; }}')
         child += len(pages)
     return f"<style>{' '.join(rules)}</style>"
 

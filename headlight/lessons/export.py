@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from headlight.app import results
+from headlight.app.navigation import page_titles
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.language import language
@@ -25,7 +26,6 @@ from transformer.experiments.attention import toy_numbers
 from .answer import Answer, Kind, Run
 from .file import Lesson, read_lessons
 from .measures.hand import SHAPE
-from .overview import TITLES
 from .step_view import HOME_HEAD, StepView, off_words, payload_of, pose
 from .visit import Try
 from .words import phrase
@@ -178,7 +178,7 @@ def _destination(page: str, address: Mapping[str, str]) -> dict:
     """Return the file's view and its address for a page of the app, and a line where the file lacks the figure."""
     view, figures = _VIEWS.get(page, ("home", set()))
     name = _FIGURES.get(page, page)
-    missing = "" if address.get(name, "") in figures else _say("missing", page=TITLES[page])
+    missing = "" if address.get(name, "") in figures else _say("missing", page=page_titles()[page])
     values = {key: value for key, value in address.items() if key != page or key != name}
     if "head" in address and (view in ("home", "attention") or missing):
         view, values = "attention", {key: values[key] for key in ("head", "query", "key", *OPTIONS) if key in values}

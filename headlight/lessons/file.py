@@ -33,11 +33,10 @@ from headlight.app.parameters import PARAMETERS
 from headlight.language import read_texts, texts_of
 from transformer.errors import UserError
 
-from .quiz_bank import QUIZ
-from .register import wrong_arguments
 from .words import NAME, Words
 
 SHIPPED = Path(__file__).with_name("shipped")
+QUIZ = SHIPPED / "quiz.toml"  # no lesson
 MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
@@ -254,6 +253,8 @@ def _wrong_step(step: Mapping[str, Any], number: int) -> Iterator[_Problem]:
 
 
 def _wrong_answer(answer: Mapping[str, Any], number: int) -> Iterator[_Problem]:
+    from .register import wrong_arguments  # imports every measure
+
     arguments = {key: value for key, value in answer.items() if key != "from"}
     words = wrong_arguments(str(answer.get("from", "")), arguments) if "from" in answer else "“answer” needs “from”."
     if words:

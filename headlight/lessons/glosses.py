@@ -1,5 +1,6 @@
 """Meanings of a translation's words in English, for learners who do not read its language."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -16,3 +17,9 @@ def _read() -> dict[str, dict[str, str]]:
 def glosses(language: str) -> Mapping[str, str]:
     """Return the meanings of a language's words as tokens have them, "sie": "she"; empty for a language without any."""
     return _read().get(language, {})
+
+
+def fitting(meanings: str, sentence: str) -> str:
+    """Return those of several meanings, "know/white", that an English sentence has; all of them where it has none."""
+    words, senses = {*re.findall(r"\w+", sentence.lower())}, meanings.split("/")
+    return "/".join([sense for sense in senses if words.intersection(sense.lower().split())] or senses)

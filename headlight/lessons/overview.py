@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from headlight.app.navigation import GROUPS
+from headlight.app.navigation import page_titles
 from headlight.app.results import TranslationRequest
 
 from .answer import Kind
@@ -14,8 +14,6 @@ from .step_view import StepView, plain_text
 from .words import ended, number_words, phrase
 
 _say = partial(phrase, "overview")
-
-TITLES = {name: title for pages in GROUPS.values() for name, title in pages.items()}
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def _summary(view: StepView) -> StepSummary:
             right = number_words(answer.value)
     return StepSummary(
         number=view.number + 1,
-        page=TITLES[step.page],
+        page=page_titles()[step.page],
         sentence=view.run.request.text,
         say=say,
         ask=ask or view.plain(step.note),

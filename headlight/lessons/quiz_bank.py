@@ -1,13 +1,12 @@
 """The file of the quiz: its texts, misconceptions and items."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
 from headlight.language import quotations, texts_of
 
-QUIZ = Path(__file__).with_name("shipped") / "quiz.toml"
+from .file import QUIZ
 
 
 def bank() -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from transformer.model.names import AttentionKind
 
 from .answer import Answer, Kind, Option, Run, Undecided
 from .file import MOST_HINTS, Lesson, Step, shipped_words
-from .glosses import glosses
+from .glosses import fitting, glosses
 from .register import answer_of
 from .visit import Try
 from .words import NAME, ended, fill, names_in, phrase
@@ -89,7 +89,6 @@ class StepView:
         if self.answer is None or reads == convention("english"):
             return list(texts)
         trace, meanings = results.trace(self.run.request), glosses(reads)
-        source = {*re.findall(r"\w+", self.run.request.text.lower())}
         unexplained = {token.removeprefix(SPACE) for token in trace.source_tokens}
         looks = shown_tokens(trace.target_tokens)
         unexplained |= {look for look, after in pairwise(looks) if after.startswith(CONTINUED)}
@@ -102,9 +101,7 @@ class StepView:
             if word not in meanings or word in unexplained or tells & options:
                 return match[0]
             unexplained.add(word)
-            senses = meanings[word].split("/")
-            fitting = [sense for sense in senses if source.intersection(sense.lower().split())] or senses
-            return f"“{word}” ({'/'.join(fitting)}" + (", " if match[2] else ")")
+            return f"“{word}” ({fitting(meanings[word], self.run.request.text)}" + (", " if match[2] else ")")
 
         return [[(style, _QUOTED.sub(meaning, part)) for style, part in text] for text in texts]
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.browser import expect_accessible, follow, wait_for_frames, wait_until_idle
 
-from headlight.app.navigation import GROUPS
+from headlight.app.navigation import page_titles
 
 MAIN, TOO_WIDE = "[data-testid=stMain]", "main => main.scrollWidth > main.clientWidth"
 DESK, ZOOMED, PHONE = (1366, 768), (1093, 614), (390, 844)
@@ -47,7 +47,7 @@ VIEWS = {
     "/what_if?what_if=rewrite+attention": (".rows", ".translations table", ".st-key-rewrite", ".st-key-rewrite_row"),
     "/what_if?what_if=your+translation": (".translations table", ".st-key-own_target"),
 }
-TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()} | {"/": "Headlight"}
+TITLES = {f"/{name}": title for name, title in page_titles().items()} | {"/": "Headlight"}
 # Views whose figure grows with the sentence: with a short one it is in sight.
 GROWING = ("/positions", "why+this", "attribution", "contributions", "contrast", "masks", "/what_if", "/inside")
 

@@ -35,7 +35,7 @@ def test_a_sheet_has_every_key_of_its_page_with_an_example(page):
     expected = {f"{name} › {key}" for key in keys_of(tomllib.loads(path.read_text("utf-8")))}
     assert expected == {key for key in rows if key.startswith(f"{name} › ")} and len(expected) > 2
     filled = [bool(examples) for template, examples in rows.values() if "{" in template]
-    assert sum(filled) >= 0.9 * len(filled)
+    assert sum(filled) >= 0.85 * len(filled)
 
 
 def test_the_command_fills_texts_with_what_the_views_say(tmp_path):

@@ -133,7 +133,7 @@ def without_word(run: Run) -> Answer:
     texts = list(without)[:MOST_OPTIONS]
     if max(map(len, texts)) > LONGEST:
         raise Undecided("too_long_to_choose")
-    looks = zip(texts, told_apart(texts, language_of(run)), strict=True)
+    looks = zip(texts, told_apart(texts, language_of(run), run.request.text), strict=True)
     options = (Option(str(at), values={"look": look, "why": without[each]}) for at, (each, look) in enumerate(looks))
     names: dict[str, Any] = {"word": words[number], "key": number, "translation": text, "left": left[number]}
     return one_of(options, "0", hidden=TokenAt(words, number, "word"), **names)

@@ -151,7 +151,7 @@ def best_of_beam(run: Run, size: int) -> Answer:
     log_p = {text: one.log_probability for text, one in hypotheses.items()}
     options = [
         Option(_dotted(hypotheses[text].ids), value=log_p[text], values={"text": text, "look": look})
-        for text, look in zip(offered, told_apart((*offered, of_greedy), language), strict=False)
+        for text, look in zip(offered, told_apart((*offered, of_greedy), language, run.request.text), strict=False)
     ]
     tells = "truth" if log_p[best] > log_p[of_greedy] else "truth_lower"
     names = {"size": size, "translation": of_greedy, "greedy": log_p[of_greedy]}

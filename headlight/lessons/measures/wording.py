@@ -12,7 +12,7 @@ import numpy as np
 from headlight.app import results
 from headlight.app.finding import TokenAt
 from headlight.lessons.answer import Option, Run, Undecided
-from headlight.lessons.glosses import glosses
+from headlight.lessons.glosses import fitting, glosses
 from headlight.lessons.words import Say
 from headlight.plots.numbers import LEAST_SHOWN
 from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, shown_token, shown_tokens
@@ -105,14 +105,17 @@ def language_of(run: Run) -> str:
     return str(run.translator.checkpoint.data.get("target_language", ""))
 
 
-def told_apart(texts: Sequence[str], language: str) -> list[str]:
-    """Return translations in quotation marks: words that not all of them have alike are **bold**, with glosses."""
+def told_apart(texts: Sequence[str], language: str, sentence: str = "") -> list[str]:
+    """Return translations in quotation marks: words that not all of them have alike are **bold**, with glosses.
+
+    sentence: the English one, which tells the meanings of a word apart.
+    """
     meanings, counts = glosses(language), [Counter(_WORD.findall(text.lower())) for text in texts]
     different = {word for each in counts for word in each if len({count[word] for count in counts}) > 1}
 
     def look(match: re.Match[str]) -> str:
         word, known = match[0], _meaning(match[0], meanings)
-        return f"**{word}**{f' ({known})' if known else ''}" if word.lower() in different else word
+        return f"**{word}**{f' ({fitting(known, sentence)})' if known else ''}" if word.lower() in different else word
 
     return [quoted(_WORD.sub(look, text)) if text else NOTHING for text in texts]
 

@@ -72,7 +72,11 @@ def learning_facts(replay: TrainingReplay) -> dict:
 def cells_in_words(shown: AttentionMap) -> list[list[str]]:
     """Return what a student reads on each cell of a cross-attention map: “gesehen” looks at “seen”: 94 %."""
     rows, keys = ([token_label(in_words(f"“{each}”")) for each in side] for side in (shown.queries, shown.keys))
-    write = TEMPLATES.texts["cell"].format
+    template = TEMPLATES.texts["cell"]
+
+    def write(row: str, key: str, weight: str) -> str:
+        return template.format(row=row, key=key, weight=weight)
+
     return cell_texts(write, rows, keys, [[percent(weight) for weight in row] for row in shown.weights.tolist()])
 
 
