@@ -38,7 +38,7 @@ def one_of(options: Sequence[str], key: str, visibility: Visibility = "visible")
     return st.segmented_control(
         label,
         options,
-        format_func=_option_label,
+        format_func=option_label,
         required=True,
         help=_help(key),
         wrap=True,
@@ -47,7 +47,7 @@ def one_of(options: Sequence[str], key: str, visibility: Visibility = "visible")
     )
 
 
-def _option_label(option: str) -> str:
+def option_label(option: str) -> str:
     """Return an option as it is called in the language of the interface; its own text, if it has no other name."""
     return str(_OPTIONS.texts.get(option, option))
 
@@ -105,7 +105,7 @@ def from_list(
     return st.selectbox(
         TEMPLATES.text(key),
         tuple(options),
-        format_func=lambda option: labels.get(option) or _option_label(option),
+        format_func=lambda option: labels.get(option) or option_label(option),
         width=width,
         label_visibility=visibility,
         **bound,

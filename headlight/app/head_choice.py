@@ -11,9 +11,11 @@ from headlight.plots.names import AVERAGE, KINDS
 from transformer.model.heads import Head, Heads, heads_address
 
 from . import state
-from .choices import numbers
+from .choices import numbers, option_label
+from .finding import Templates
 from .selection import shapes_of
 
+TEMPLATES = Templates.beside(__file__)
 Shapes = Mapping[str, tuple[int, ...]]  # layers and heads of each kind
 Start = Callable[[str], Head]  # of a kind, the head to begin with
 
@@ -80,7 +82,7 @@ def _show_buttons(heads: Heads, shapes: Shapes, start: Start, averages: tuple[st
 def _buttons(label: str, options: tuple[str, ...], chosen: str, head_of: Callable[[str], Heads]) -> None:
     """Show a row of buttons for a part of the head in the address, beside its label by page.css."""
     bound = state.widget(f"{label.lower()}_buttons", chosen, lambda text: {"head": head_of(text or chosen).address})
-    st.segmented_control(label, options, required=True, wrap=True, **bound)
+    st.segmented_control(TEMPLATES.text(label), options, format_func=option_label, required=True, wrap=True, **bound)
 
 
 def _label(number: int | None) -> str:

@@ -46,7 +46,7 @@ export class HeadStrip {
     for (let layer = 0; layer < layers; layer++) {
       const y = top + layer * this.layerHeight;
       pen.fillStyle = ink;
-      pen.fillText(`layer ${layer + 1}`, 0, y + (heads * ROW_HEIGHT) / 2 + 4);
+      pen.fillText(say("layer", { number: layer + 1 }), 0, y + (heads * ROW_HEIGHT) / 2 + 4);
       for (let head = 0; head < heads; head++) {
         for (let key = 0; key < unmasked; key++) {
           pen.fillStyle = blue(this.weight(layer, head, key), pen.onDark);

@@ -81,7 +81,7 @@ class HeadFinder extends Component {
     this.legend.replaceChildren(...layers.map((layer) => {
       const shape = svgElement("path", { d: shapeAt(layer, 8, 8, 5), class: isHollow(layer) ? "hollow" : "" });
       const icon = svgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, shape);
-      return element("span", "", icon, `layer ${layer + 1}`);
+      return element("span", "", icon, say("layer", { number: layer + 1 }));
     }));
   }
 
