@@ -1,13 +1,14 @@
 // A finding: its headline, and behind "more" the rest and something to try.
 
 import { element } from "./canvas.js";
+import { say } from "./texts.toml";
 import { inWords } from "./tokens.js";
 
 export function findingElement({ headline, more = "", attempt = "" }) {
   const parts = [element("p", "headline", inWords(headline))];
-  const folded = element("details", "", element("summary", "", "more"));
+  const folded = element("details", "", element("summary", "", say("more")));
   if (more) folded.append(element("p", "", inWords(more)));
-  if (attempt) folded.append(element("p", "", element("strong", "", "Try"), ` ${inWords(attempt)}`));
+  if (attempt) folded.append(element("p", "", element("strong", "", say("attempt")), ` ${inWords(attempt)}`));
   if (more || attempt) parts.push(folded);
   return element("div", "finding", ...parts);
 }
