@@ -64,6 +64,8 @@ def test_every_name_in_html_has_a_text_and_every_text_a_place(folder):
     assert named <= {*ours, *MARKUP["lib"]}
     assert set(ours) <= (set(NAMED.findall("".join(HTML.values()))) if folder == "lib" else named)
     assert folder == "lib" or not set(ours) & set(MARKUP["lib"]), "a text of lib under the same name"
+    attributes = {name for name, value in re.findall(r'([\w-]+)="([^"]*)"', HTML[folder]) if "{{" in value}
+    assert attributes <= {"aria-label", "data-none", "title"}, "a value that code reads"
 
 
 @pytest.mark.parametrize("folder", HTML)
