@@ -17,6 +17,13 @@ TABLES = {
     for module, table in tomllib.loads(path.read_text(encoding="utf-8")).items()
 }
 MARKUP = {folder: TABLES.pop((folder, "markup")) for folder, module in list(TABLES) if module == "markup"}
+HTML = {
+    folder.name: "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.html")))
+    for folder in sorted({path.parent for path in FOLDER.glob("*/*.html")})
+    if folder.name not in {"live_page", "standalone_page"}  # whole pages, filled elsewhere
+}
+NAMED = re.compile(r"\{\{(\w+)\}\}")
+EVERYWHERE_ALIKE = {*"ACEFHNPQR", "Quiz"}  # letters of keys, and a word that all languages share
 FORMATS = r"|,|number( \d)?|\.\df|percent|probability|signed( \d)?|token"
 
 
@@ -51,12 +58,21 @@ def test_every_call_names_a_template_and_passes_its_values(module):
     assert used == set(table), "templates that no call names"
 
 
-@pytest.mark.parametrize("folder", MARKUP)
-def test_every_text_of_markup_stands_in_the_html_of_its_folder(folder):
-    html = "".join(path.read_text(encoding="utf-8") for path in sorted((FOLDER / folder).glob("*.html")))
-    assert set(re.findall(r"\{\{(\w+)\}\}", html)) == set(MARKUP[folder])
-    attributes = {name for name, value in re.findall(r'([\w-]+)="([^"]*)"', html) if "{{" in value}
-    assert attributes <= {"aria-label", "title"}, "a value that code reads"
+@pytest.mark.parametrize("folder", HTML)
+def test_every_name_in_html_has_a_text_and_every_text_a_place(folder):
+    named, ours = set(NAMED.findall(HTML[folder])), MARKUP.get(folder, {})
+    assert named <= {*ours, *MARKUP["lib"]}
+    assert set(ours) <= (set(NAMED.findall("".join(HTML.values()))) if folder == "lib" else named)
+    assert folder == "lib" or not set(ours) & set(MARKUP["lib"]), "a text of lib under the same name"
+    attributes = {name for name, value in re.findall(r'([\w-]+)="([^"]*)"', HTML[folder]) if "{{" in value}
+    assert attributes <= {"aria-label", "data-none", "title"}, "a value that code reads"
+
+
+@pytest.mark.parametrize("folder", HTML)
+def test_no_word_stands_in_html(folder):
+    html = re.sub(r"<!--.*?-->", "", NAMED.sub("", HTML[folder]))
+    shown = re.findall(r"(?:>|(?:aria-label|data-none|placeholder|title)=\")([^<\"]+)", html)
+    assert {word for text in shown for word in re.findall(r"[A-Za-z]+", text)} <= EVERYWHERE_ALIKE
 
 
 def fields_of(template: str | dict) -> set[str]:

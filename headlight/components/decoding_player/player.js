@@ -110,16 +110,17 @@ class Player extends Component {
     this.find(".branch").hidden = !branch;
     if (!branch) return;
     const forced = shownTokens(branch.forced).join(" ");
-    this.write({ ".forced_part": say("forced_part", { forced }), ".now": branch.now, ".own": branch.unforced });
+    this.write({ ".forced_part": say("branch", { forced }), ".now": branch.now, ".own": branch.unforced });
   }
 
   // One step
 
   show() {
     const { at, timer } = this.playhead, isNew = at !== this.before, leave = this.chosenCandidate();
-    const step = this.data.steps[at - 1], place = say("place", { at, of: this.data.steps.length });
-    this.write({ ".place": `${place}: ${this.names[at - 1]}`, ".sentence": inWords(step.sentence) });
-    this.playhead.show(`${place}: ${this.data.next[at - 1]}`);
+    const step = this.data.steps[at - 1], steps = this.data.steps.length;
+    const place = (token) => say("place", { step: at, steps, token });
+    this.write({ ".place": place(this.names[at - 1]), ".sentence": inWords(step.sentence) });
+    this.playhead.show(place(this.data.next[at - 1]));
     this.showRow("source", this.maps.cross, this.data.source.length);
     this.showRow("target", this.maps.decoder, at);
     this.showNext(step);

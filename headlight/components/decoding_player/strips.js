@@ -5,7 +5,8 @@ import { cellText, writeSlanted } from "../lib/heatmap.js";
 import { shownTokens } from "../lib/tokens.js";
 import { say } from "./texts.toml";
 
-const ROW_HEIGHT = 11, LAYER_GAP = 6, LABEL_SPACE = 52, TALLEST_LABELS = 90, BESIDE = 14; // pixels
+const ROW_HEIGHT = 11, LAYER_GAP = 6, TALLEST_LABELS = 90, BESIDE = 14; // pixels
+const LABEL_SPACE = Math.round(7.4 * say("layer", { layer: 1 }).length); // 52 in English
 const SMALLEST_CELL_WITH_LABEL = 12, LARGEST_CELL = 34, NARROWEST = 120;
 
 export class HeadStrip {
@@ -46,7 +47,7 @@ export class HeadStrip {
     for (let layer = 0; layer < layers; layer++) {
       const y = top + layer * this.layerHeight;
       pen.fillStyle = ink;
-      pen.fillText(say("layer", { number: layer + 1 }), 0, y + (heads * ROW_HEIGHT) / 2 + 4);
+      pen.fillText(say("layer", { layer: layer + 1 }), 0, y + (heads * ROW_HEIGHT) / 2 + 4);
       for (let head = 0; head < heads; head++) {
         for (let key = 0; key < unmasked; key++) {
           pen.fillStyle = blue(this.weight(layer, head, key), pen.onDark);
@@ -106,6 +107,6 @@ export class HeadStrip {
   textOf(cell) {
     if (!cell || cell.key < 0 || cell.key >= this.unmasked) return "";
     const { layer, head, key } = cell;
-    return cellText(`Layer ${layer + 1}, head ${head + 1}`, this.keys[key], this.weight(layer, head, key));
+    return cellText(say("head", { layer: layer + 1, head: head + 1 }), this.keys[key], this.weight(layer, head, key));
   }
 }

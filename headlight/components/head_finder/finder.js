@@ -16,7 +16,7 @@ const LEFT = 40, BOTTOM = 20, TOP = 8, RIGHT = 10;
 const LOWEST = 200, HIGHEST = 620, BELOW = 160; // what stands below the plot
 const REPORTED = ["x", "y", "head"]; // of the choice; the filters stay in the browser
 
-const SHORT = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
+const SHORT = { encoder: say("encoder"), decoder: say("decoder"), cross: say("cross") };
 const textOf = (chosen) => REPORTED.map((name) => chosen[name]).join(" ");
 
 class HeadFinder extends Component {
@@ -81,7 +81,7 @@ class HeadFinder extends Component {
     this.legend.replaceChildren(...layers.map((layer) => {
       const shape = svgElement("path", { d: shapeAt(layer, 8, 8, 5), class: isHollow(layer) ? "hollow" : "" });
       const icon = svgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, shape);
-      return element("span", "", icon, say("layer", { number: layer + 1 }));
+      return element("span", "", icon, say("layer", { layer: layer + 1 }));
     }));
   }
 

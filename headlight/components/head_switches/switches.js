@@ -56,7 +56,7 @@ class HeadSwitches extends Component {
     const head = element("tr", "", element("th"), ...losses[0].map((_, index) => element("th", "", index + 1)));
     head.title = say("head");
     const buttons = (row, layer) => row.map((_, index) => this.button(kind, layer, index));
-    const rows = losses.map((row, layer) => tableRow([`L${layer + 1}`, ...buttons(row, layer)]));
+    const rows = losses.map((row, layer) => tableRow([say("layer", { layer: layer + 1 }), ...buttons(row, layer)]));
     const body = element("tbody", "", head, ...rows);
     return element("section", "", element("h3", "", KIND_NAMES[kind]), element("table", "", body));
   }

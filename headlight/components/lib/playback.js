@@ -3,6 +3,7 @@
 import { isShortcut } from "./canvas.js";
 import { isStill } from "./motion.js";
 import { Echo } from "./mount.js";
+import { say } from "./texts.toml";
 
 export class Playhead {
   // Steps are numbered from `first` on, and one is a `name`. draw(): shows the step at `at`; valueOf(at): its value in
@@ -14,10 +15,10 @@ export class Playhead {
       find(selector).setAttribute("aria-label", label);
       find(selector).onclick = () => this.seek(target());
     };
-    button(".first", `First ${name}`, () => this.first);
-    button(".back", `One ${name} back`, () => this.at - 1);
-    button(".forward", `One ${name} forward`, () => this.at + 1);
-    button(".last", `Last ${name}`, () => this.last);
+    button(".first", say(`first_${name}`), () => this.first);
+    button(".back", say(`back_${name}`), () => this.at - 1);
+    button(".forward", say(`forward_${name}`), () => this.at + 1);
+    button(".last", say(`last_${name}`), () => this.last);
     find(".play").onclick = () => this.toggle();
     find(".slider").oninput = () => this.seek(Number(find(".slider").value));
     find(".player").onkeydown = (event) => this.key(event);
@@ -127,7 +128,7 @@ export class Playhead {
 
   showPlaying() {
     const playing = this.timer !== null;
-    this.find(".play span").textContent = playing ? "Pause" : "Play";
+    this.find(".play span").textContent = say(playing ? "pause" : "play");
     this.find(".play path").setAttribute("d", playing ? "M5 4h4v12H5zM11 4h4v12h-4z" : "M6 4v12l9-6z");
     this.find("[aria-live]").setAttribute("aria-live", playing ? "off" : "polite");
   }

@@ -5,7 +5,8 @@ import { Drawing, Raster, listenToKeys, paintCells, placeOf, withMore } from "./
 import { FRAME } from "./colours.js";
 import { say } from "./texts.toml";
 
-const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
+const LAYER_NAME = Math.round(6.5 * say("layer", { layer: 1 }).length); // pixels, as all of these
+const GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16;
 const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 30, LEAST_NAMED = 34;
 
 const DASHES = [4, 3]; // around what is pointed at
@@ -86,12 +87,12 @@ export function arrange({ layers, heads, rows, columns, members, sorted, caption
   });
   const names = [];
   for (let head = 0; head < heads && !sorted; head++) {
-    const text = head || wide < LEAST_NAMED ? head + 1 : say("head", { number: 1 }), x = left + head * across;
+    const text = head || wide < LEAST_NAMED ? head + 1 : say("head"), x = left + head * across;
     const ofHead = members.filter((each) => each.head === head);
     names.push({ text, heads: ofHead, x, y: top, wide, high: 14, align: "center" });
   }
   for (let layer = 0; layer < layers && !sorted; layer++) {
-    const text = say("layer", { number: layer + 1 }), y = first + layer * down + high / 2 - 8;
+    const text = say("layer", { layer: layer + 1 }), y = first + layer * down + high / 2 - 8;
     const ofLayer = members.filter((each) => each.layer === layer);
     names.push({ text, heads: ofLayer, x: 0, y, wide: LAYER_NAME - 4, high: 16, align: "left" });
   }
