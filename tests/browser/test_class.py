@@ -237,7 +237,7 @@ def test_a_student_goes_from_the_code_to_the_result_by_keyboard(browsers, school
         page.get_by_label("Class code").fill(code)
         page.keyboard.press("Enter")
         expect(page.get_by_role("alert") if len(code) < 6 else page.locator("#status")).not_to_be_empty()
-    assert page.url == f"{school}/c/{teacher.code}" and teacher.look().here == 1
+    assert page.url == f"{school}/c/{teacher.code}?ui=en" and teacher.look().here == 1
     teacher.ask(QUESTION, TRUTH)
     expect(page.get_by_role("heading")).to_have_text(QUESTION.text)
     assert page.locator("#options button").all_inner_texts() == list(WORDS)
