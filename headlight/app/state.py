@@ -16,9 +16,11 @@ A fragment's run has no `read`: the state of the session is then that of the las
 own `bind="query-params"` is not used: it knows neither other texts than a widget's own nor several names in one choice.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypedDict, TypeVar
+from urllib.parse import parse_qsl
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -114,9 +116,17 @@ def value(name: str) -> str:
 
 def language() -> str:
     """Return the language of the interface: the address's, else the browser's, English where we lack it."""
-    if get_script_run_ctx() is None:
+    context = get_script_run_ctx()
+    if context is None:
         return ENGLISH
-    return first_known(value("ui"), st.context.locale or "")
+    # Before `read`, too: the titles of pages are in it. Asked for each number of a page.
+    last: State = st.session_state.get(STATE) or State()
+    return first_known(_language_in(context.query_string) or last.remembered.get("ui", ""), st.context.locale or "")
+
+
+@functools.lru_cache
+def _language_in(query: str) -> str:
+    return dict(parse_qsl(query)).get("ui", "")
 
 
 def in_address() -> dict[str, str]:

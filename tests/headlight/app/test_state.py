@@ -183,3 +183,12 @@ def test_another_sentence_or_model_forgets_what_belongs_to_the_one_before():
     app = open_page("pages/decoding.py", step="3", prefix="258")
     app.text_input(key="text").input("The cat is hungry.").run()
     assert dict(app.query_params) == {"text": "The cat is hungry."}
+
+
+@pytest.mark.parametrize(("ui", "title"), [("de", "Im Modell"), ("fr", "À l’intérieur"), ("xx", "Inside")])
+def test_an_old_address_opens_its_view_in_every_language_and_links_keep_the_language(ui, title):
+    app = open_page("pages/inside.py", head="encoder.1.1", at_step="softmax", ui=ui)
+    assert [each.value for each in app.title] == [title]
+    assert "".join(app.query_params["inside"]) == "step by step"
+    app.switch_page("pages/positions.py").run()
+    assert app.session_state[STATE].value("ui") == ui
