@@ -20,7 +20,7 @@ LESSONS = {lesson.name: lesson for lesson in read_lessons()[0]}
 # What a learner with one misconception looks for in the options: words of the belief itself.
 BELIEFS = {
     "importance": r"important",
-    "probability": r"how sure|probability has fallen",
+    "probability": r"how sure|the probability of .* has fallen",
     "counts": r"how often .* training texts",
     "swapped": r"key of the reading|those after it|before the fourth|“moon” was read",
     "dictionary": r"dictionary",
