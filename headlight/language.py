@@ -52,9 +52,14 @@ def name_of_language(name: str) -> str:
     return str(convention("languages").get(name, name))
 
 
-def texts_of(path: Path, in_language: str = "") -> Mapping[str, Any]:
-    """Return the texts of a file in a language, that of the interface unless given, in English where it lacks one."""
-    return _read(path, in_language or language())
+def texts_of(path: Path) -> Mapping[str, Any]:
+    """Return the texts of a file in the language of the interface, in English where it lacks one."""
+    return _read(path, language())
+
+
+def form_of(template: str | Mapping[str, str], numbers: Mapping[str, Any]) -> str:
+    """Return a template itself, or of its plural forms `one` and `other` the one for the number `count`."""
+    return template if isinstance(template, str) else template["one" if numbers["count"] == 1 else "other"]
 
 
 def first_known(*choices: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headlight.language import number, texts_of
+from headlight.language import form_of, number, texts_of
 from headlight.plots.names import kind_head_name, one_head_name
 from headlight.plots.numbers import factor, format_error, format_probability, percent, pluralize, scientific, signed
 from headlight.plots.tokens import quoted, quoted_at
@@ -139,9 +139,7 @@ class Templates:
 
     def __call__(self, name: str, /, **numbers: Any) -> Finding:
         template = self.headlines[name] if name in self.headlines else self.texts[name]
-        if isinstance(template, Mapping):
-            template = template["one" if numbers["count"] == 1 else "other"]
-        finding = Finding(template=template, name=name, numbers=numbers)
+        finding = Finding(template=form_of(template, numbers), name=name, numbers=numbers)
         for watch in _watchers:
             watch(finding)
         return finding

@@ -19,11 +19,11 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import ClientDisconnect, Request
@@ -32,7 +32,7 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.url_util import make_url_path
 
-from headlight.language import LANGUAGES, first_known, texts_of
+from headlight.language import LANGUAGES, first_known, speaking, texts_of
 
 from .admission import Presence, RateLimit, hash_participant, network_of
 from .opening import has_store, open_store
@@ -62,6 +62,11 @@ _FOLDER = Path(__file__).parent
 _WORDS = _FOLDER / "texts.toml"
 
 
+def _words(language: str) -> Mapping[str, Any]:
+    with speaking(language):
+        return texts_of(_WORDS)
+
+
 class Refusal(Exception):  # noqa: N818 -- an answer as any other
     """A refused request: a status, and the name of its sentence in texts.toml with what it names."""
 
@@ -71,7 +76,7 @@ class Refusal(Exception):  # noqa: N818 -- an answer as any other
 
     def sentence(self, language: str) -> str:
         """Return the sentence in a language."""
-        return str(texts_of(_WORDS, language)["refused"][self.name]).format(**self.values)
+        return str(_words(language)["refused"][self.name]).format(**self.values)
 
 
 class Page:
@@ -107,7 +112,7 @@ class Page:
 
 def _in_language(page: str, language: str) -> str:
     """Return the page in a language, with links to itself in the others."""
-    texts = texts_of(_WORDS, language)
+    texts = _words(language)
     others = [
         f'<a href="?ui={name}" lang="{name}">{each["name"]}</a>' for name, each in LANGUAGES.items() if name != language
     ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.app.finding import Formatter
-from headlight.language import LANGUAGES, number, texts_of
+from headlight.language import LANGUAGES, form_of, number, texts_of
 from headlight.plots.names import part_name, sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING
@@ -62,9 +62,7 @@ def fill(template: str, values: Mapping[str, Any], words: Words | None = None) -
 def phrase_of(template: str, values: Mapping[str, Any], words: Words) -> str:
     """Return a template of `words`, or else of those of all lessons, filled."""
     forms = words[template] if template in words else lesson_words()["shared"][template]
-    if isinstance(forms, str):
-        return fill(forms, values, words)
-    return fill(forms["one" if values["count"] == 1 else "other"], values, words)
+    return fill(form_of(forms, values), values, words)
 
 
 def phrase(table: str, name: str, /, **values: Any) -> str:

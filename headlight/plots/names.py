@@ -21,7 +21,7 @@ def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> s
     """Return a head counted from 1, or the range of an average: "average over the 8 heads of layer 2"."""
     if layer is not None and head is not None:
         return one_head_name(layer, head)
-    counts = {"layers": _counted("layers", layers), "heads": _counted("heads", heads)}
+    counts = {"layers": _text("layers", count=layers), "heads": _text("heads", count=heads)}
     if layer is not None:
         return _text("average_of_layer", layer=layer + 1, **counts)
     if head is not None:
@@ -57,10 +57,6 @@ def part_name(part: StreamPart) -> str:
         return _text("part_head", kind=part.kind, layer=part.layer + 1, head=part.head + 1)
     group = {"encoder": "self_attention", "decoder": "self_attention", "cross": "cross_attention"}
     return _text(group.get(part.kind, "feed_forward"), layer=part.layer + 1)
-
-
-def _counted(noun: str, count: int) -> str:
-    return _text(f"{noun}_one" if count == 1 else noun, count=count)
 
 
 def norm_name(config: ModelConfig) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from headlight.language import texts_of
+from headlight.language import form_of, texts_of
 
 
 def texts_beside(module: str) -> Callable[..., str]:
@@ -11,7 +11,7 @@ def texts_beside(module: str) -> Callable[..., str]:
     path = Path(module)
 
     def fill(name: str, /, **numbers: object) -> str:
-        text: str = texts_of(path.with_name("texts.toml"))[path.stem]["texts"][name]
-        return text.format(**numbers)
+        text = texts_of(path.with_name("texts.toml"))[path.stem]["texts"][name]
+        return form_of(text, numbers).format(**numbers)
 
     return fill

@@ -25,7 +25,7 @@ from headlight.classroom.routes import (
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import MOST_OPTIONS, StoreError
 from headlight.classroom.teaching import Tally, sign_of
-from headlight.language import texts_of
+from headlight.language import speaking, texts_of
 
 FOLDER = ROOT / "headlight/classroom"
 PAGE_BYTES = 14_000  # with the words of its language
@@ -114,7 +114,8 @@ def test_the_page_and_refusals_are_in_the_language_of_the_address_or_the_browser
         ("?ui=xx", "", "en"),
         ("", "", "en"),
     ):
-        texts = texts_of(FOLDER / "texts.toml", language)
+        with speaking(language):
+            texts = texts_of(FOLDER / "texts.toml")
         headers = {"accept-language": accepted}
         page = phone.ask(f"/{teacher.code}{query}", **headers)[1].decode()
         assert f'<html lang="{language}">' in page and texts["page"]["join"] in page and texts["phone"]["lobby"] in page
