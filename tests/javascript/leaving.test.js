@@ -26,11 +26,14 @@ async function leaving(t) {
   page = new EventTarget();
   globalThis.addEventListener = page.addEventListener.bind(page);
   globalThis.location = { href: "http://here/attention", origin: "http://here", pathname: "/attention", search: "" };
+  const pushed = [];
+  globalThis.history = { pushState: (_, __, address) => pushed.push(address) };
   delete globalThis[Symbol.for("leaving the page")];
   const module = await load();
   delete globalThis.addEventListener;
+  t.after(() => delete globalThis.history);
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  return { ...module, copy: await load(), click: (...of) => page.dispatchEvent(new Click(...of)) };
+  return { ...module, copy: await load(), pushed, click: (...of) => page.dispatchEvent(new Click(...of)) };
 }
 
 const goBackTo = (path) => {
@@ -99,4 +102,17 @@ test("a page that does not come is awaited for five seconds after a link, one af
   assert.deepEqual([5999, 6000].map(isLeavingAt), [true, false]);
   goBackTo("/decoding");
   assert.deepEqual([6999, 7000].map(isLeavingAt), [true, false]);
+});
+
+test("a page that Back has left is not opened by its late run, but by the reader", async (t) => {
+  const { pushed, click } = await leaving(t);
+  for (const path of ["/what_if", "/decoding"]) goBackTo(path);
+  for (const path of ["/what_if", "/attention"]) globalThis.history.pushState({}, "", `http://here${path}?step=3`);
+  assert.deepEqual(pushed, []);
+  page.dispatchEvent(Object.assign(new Event("keydown"), { altKey: true }));
+  globalThis.history.pushState({}, "", "http://here/what_if");
+  assert.deepEqual(pushed, [], "Alt and an arrow are Back, too");
+  click(null);
+  globalThis.history.pushState({}, "", "http://here/what_if");
+  assert.deepEqual(pushed, ["http://here/what_if"]);
 });

@@ -15,14 +15,25 @@ const state = (globalThis[KEY] ??= listening({
   reported: undefined, // the address when a report was made that will change it
   timer: undefined, // of a link that is followed after a last report
   isNew: false, // whether the page has come by the last step of the history, and the reader has done nothing since
+  gone: new Set(), // paths that Back and Forward have left, until the reader does something else
+  at: globalThis.location?.pathname,
 }));
 
 function listening(state) {
   globalThis.addEventListener?.("click", followed, true);
-  globalThis.addEventListener?.("popstate", () => location.pathname !== state.path && wait(undefined, AT_MOST.back));
-  globalThis.addEventListener?.("keydown", () => (state.isNew = false), true);
+  globalThis.addEventListener?.("popstate", () => {
+    state.gone.add(state.at).delete(location.pathname);
+    state.at = location.pathname;
+    if (state.at !== state.path) wait(undefined, AT_MOST.back);
+  });
+  globalThis.addEventListener?.("keydown", ({ altKey }) => altKey || acted(state), true);
   if (globalThis.history) joinSteps(state, history.pushState);
   return state;
+}
+
+function acted(state) {
+  state.isNew = false;
+  state.gone.clear();
 }
 
 // Return whether another page was requested and has not come yet.
@@ -31,14 +42,15 @@ export function isLeaving() {
 }
 
 // Make the way to another page one step of the history. The values of that page come before its path, which brings them
-// again, or after it.
+// again, or after it. After a quick second Back the page between is late, and Streamlit would go forward to it.
 function joinSteps(state, push) {
   history.pushState = (data, title, address) => {
-    const isSamePage = new URL(address, location.href).pathname === location.pathname;
-    if (isSamePage && state.target && !state.timer && isLeaving()) return;
+    const { pathname } = new URL(address, location.href), isSamePage = pathname === location.pathname;
+    if (isSamePage ? state.target && !state.timer && isLeaving() : state.gone.has(pathname)) return;
     const step = isSamePage && state.isNew ? history.replaceState : push;
     state.isNew = !isSamePage;
     step.call(history, data, title, address);
+    state.at = pathname;
   };
 }
 
@@ -75,7 +87,7 @@ function wait(path, atMost) {
 }
 
 function followed(event) {
-  state.isNew = false;
+  acted(state);
   const link = event.target.closest?.("a[href]");
   const elsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
   if (!link || elsewhere || link.target === "_blank" || link.hasAttribute("download")) return;
