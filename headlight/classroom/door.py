@@ -7,9 +7,12 @@ import contextlib
 import functools
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
+
+from headlight.language import texts_of
 
 from .opening import PORT_VARIABLE
 
@@ -37,13 +40,16 @@ def door_of(url: str, path: str, listens: str, networks: tuple[str, ...], open_p
     if parts.hostname and not is_local(parts.hostname):
         return Door(f"{parts.scheme}://{parts.netloc}{path}")
     if not networks:
-        return Door("", problem="This computer is in no network, so no phone can reach it: connect it to one first.")
+        return Door("", problem=_words()["no_network"])
     port = parts.port if listens in networks or listens in _ANYWHERE else open_port()
     if port == 0:
-        closed = f"Phones cannot reach this computer: {PORT_VARIABLE} allows no port, or none is free."
-        return Door("", problem=f"{closed} Raised hands work without phones.")
+        return Door("", problem=_words()["closed"].format(variable=PORT_VARIABLE))
     links = tuple(f"http://{_in_address(each)}{f':{port}' if port else ''}{path}" for each in networks)
     return Door(links[0], links[1:])
+
+
+def _words() -> Mapping[str, str]:
+    return texts_of(Path(__file__).with_name("texts.toml"))["door"]
 
 
 def is_local(host: str) -> bool:

@@ -85,7 +85,8 @@ def _view_at(lesson: Lesson, destination: Destination, request: TranslationReque
     change(Note("sentence", ""))
     view = next(islice(walk(lesson, request), number, None))
     if view.run.request.text != request.text != PARAMETERS["text"].default:
-        desk.tell(f"{reason_words(lesson, request)}The questions are about “{view.run.request.text}”")
+        reason = reason_words(lesson, request)
+        desk.tell(phrase("panel", "about", reason=reason, text=view.run.request.text))
     return view
 
 
