@@ -26,6 +26,7 @@ COMPONENTS = {
     "switches": "head_switches/switches",
     "table": "translation_table/table",
     "steps": "attention_steps/steps",
+    "whole_pass": "whole_pass/pass",
     "replay": "replay_player/player",
     "panel": "lesson_panel/panel",
     "quiz": "quiz/quiz",

@@ -38,6 +38,12 @@ export class LocalSource {
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
   }
 
+  // The vectors of a trace: see engine/vectors.js.
+  vectors(trace, lane = "vectors") {
+    const ask = () => this.model.vectors(trace.sourceText, trace.targetIds, { lane });
+    return this.once(JSON.stringify(["vectors", trace.sourceText, trace.targetIds]), ask);
+  }
+
   // Cache answers, those under way too, so that a repeated question gives up no run of its lane; drop failures and the
   // oldest answers.
   once(question, ask) {

@@ -15,6 +15,7 @@ import { default as quiz } from "../quiz/quiz.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
+import { default as wholePass } from "../whole_pass/pass.js";
 import { addressOf, explorerChoice, headIn } from "./address.js";
 import { measureHeads, patternFacts, plainestHead } from "./patterns.js";
 import { say } from "./texts.toml";
@@ -219,6 +220,23 @@ export class Heads extends View {
 
   handle(_, text) {
     this.navigate({ off: text === this.start ? "" : text || NONE });
+  }
+}
+
+export class WholePass extends View {
+  async show({ trace, params, isCurrent, setStatus }) {
+    const vectors = await this.source.vectors(trace);
+    if (!isCurrent()) return;
+    Object.assign(this, { params, setStatus });
+    this.give(wholePass, { ...trace, ...vectors, steps: 1, moment: params.moment });
+  }
+
+  // The number of a station at rest, or the page that explains a part, with its address.
+  handle(name, value) {
+    if (name === "moment") return this.navigate({ moment: value });
+    const [page, address] = value, isHere = document.querySelector(`[data-view="${page}"]`);
+    if (!isHere) return this.setStatus(say("app_alone"));
+    location.hash = addressOf(page, { ...this.params, ...address }, {});
   }
 }
 
