@@ -6,8 +6,9 @@ import { watched } from "./stages.js";
 const DIMENSIONS = 12; // of each vector, at equal distances
 
 export function recordVectors(engine, source, target) {
-  const { config, embeddings, positions, encoder, decoder } = engine, { d_model: d, scale_embeddings } = config;
-  const count = Math.min(d, DIMENSIONS), points = { encoder: [], decoder: [] }, { embed, residual, runEncoder } = engine;
+  const { config, embeddings, positions, encoder, decoder, embed, residual, runEncoder } = engine;
+  const { d_model: d, scale_embeddings } = config, count = Math.min(d, DIMENSIONS);
+  const points = { encoder: [], decoder: [] };
   const dimensions = Array.from({ length: count }, (_, at) => Math.round((at * (d - 1)) / (count - 1)));
   let stack, rows;
   const note = (valueOf) => {

@@ -6,6 +6,7 @@ import numpy as np
 
 from headlight.app.facts import STEPS, encode_array, pack_facts, to_steps, translation_facts
 from transformer.config import Positions
+from transformer.errors import UserError
 from transformer.interpret.residual import ResidualStream, StackStream, sublayers_of
 from transformer.interpret.trace import Trace
 from transformer.model.names import Stack
@@ -22,8 +23,10 @@ def pass_facts(trace: Trace, stream: ResidualStream, model: Transformer, moment:
     """Return the facts of whole_pass/story.js: at most MOST_BYTES.
 
     Of a long sentence or a large model there are averages over the heads alone, and some of the layers: the first, the
-    last, and those between them at equal distances.
+    last, and those between them at equal distances. Raises UserError for more than MOST_TOKENS.
     """
+    if (tokens := max(len(trace.source_ids), len(trace.target_ids))) > MOST_TOKENS:
+        raise UserError(f"The whole pass is drawn for at most {MOST_TOKENS} tokens on each side; here are {tokens}.")
     config, kinds = model.config, ("encoder", "decoder", "cross")
     layers, heads = {kind: len(trace.attention(kind)) for kind in kinds}, trace.encoder.shape[1]
     drawn = _drawn_layers(trace, layers, 1)
