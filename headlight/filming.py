@@ -4,7 +4,6 @@ import argparse
 import io
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,12 @@ from transformer.commands.options import AddCommand, addressing, strategy_of
 from transformer.commands.translating import add_sentence, write_result
 from transformer.errors import UserError
 from transformer.files import write_atomically
-from transformer.translator import Decoding, Translator
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Playwright
 
 _NO_BROWSER = "A film needs a browser: pip install playwright && python -m playwright install chromium."
-_PATIENCE = 120_000  # milliseconds
-_SECONDS, _FRAMES_PER_SECOND, _LINGER = 20, 6, 3000  # of a GIF; milliseconds of its last frame
+_FRAMES, _PER_SECOND, _LINGER = 120, 6, 3000  # of a GIF; milliseconds of its last frame
 
 
 def add_commands(command: AddCommand) -> None:
@@ -32,7 +29,9 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _film(options: argparse.Namespace) -> None:
-    """Record the film of a sentence, write it, and print the translation."""
+    """Record the film of a sentence in the app's font, write it, and print the translation."""
+    from .components.live import font_style
+
     films = {".webm": _webm, ".gif": _gif}
     check_out(options.out)
     if options.out.suffix not in films:
@@ -41,11 +40,15 @@ def _film(options: argparse.Namespace) -> None:
         from playwright.sync_api import Error, sync_playwright
     except ModuleNotFoundError as error:
         raise UserError(_NO_BROWSER) from error
-    with speaking(options.ui):
-        page, translation = _page_of(options)
+    html, translation = _page(options)
     try:
         with sync_playwright() as playwright:
-            content = _recorded(playwright, page, films[options.out.suffix])
+            page = launch(playwright).new_page(viewport={"width": 1200, "height": 640}, bypass_csp=True)
+            page.set_content(html)
+            page.add_style_tag(content=font_style())
+            page.evaluate("document.fonts.load('16px \"Source Sans 3\"')")
+            page.locator(".parts button").first.wait_for()
+            content = films[options.out.suffix](page)
     except Error as error:
         reason = error.message.splitlines()[0]
         raise UserError(_NO_BROWSER if "Executable" in reason else f"No film was made: {reason}") from error
@@ -53,9 +56,10 @@ def _film(options: argparse.Namespace) -> None:
     print(translation)
 
 
-def _page_of(options: argparse.Namespace) -> tuple[str, str]:
-    """Return the page of the moving picture, and the translation."""
+def _page(options: argparse.Namespace) -> tuple[str, str]:
+    """Return a page with the moving picture of a sentence, which stands still at its beginning, and the translation."""
     from transformer.interpret.study import Study
+    from transformer.translator import Decoding, Translator
 
     from .components.standalone import Words, standalone
     from .views.inside.whole_pass_content import pass_facts
@@ -63,8 +67,9 @@ def _page_of(options: argparse.Namespace) -> tuple[str, str]:
     translator = Translator.load(options.checkpoint, options.device)
     text = translator.addressed(options.text, *addressing(options))
     study = Study.record(translator, text, Decoding(strategy_of(options)), options.target)
-    facts = pass_facts(study.trace, study.stream(), translator.model, moment="1")  # it stands still
-    return standalone("whole_pass/pass", facts, Words("Headlight")), study.trace.target_text
+    facts = pass_facts(study.trace, study.stream(), translator.model, moment="1")
+    with speaking(options.ui):
+        return standalone("whole_pass/pass", facts, Words("Headlight")), study.trace.target_text
 
 
 def launch(playwright: "Playwright") -> "Browser":
@@ -75,26 +80,12 @@ def launch(playwright: "Playwright") -> "Browser":
     return playwright.chromium.launch(executable_path=path, args=options)
 
 
-def _recorded(playwright: "Playwright", html: str, film: "Callable[[Page], bytes]") -> bytes:
-    """Open a page in the app's font, and return its film."""
-    from .components.live import font_style
-
-    page = launch(playwright).new_page(viewport={"width": 1200, "height": 640}, bypass_csp=True)
-    page.set_default_timeout(_PATIENCE)
-    page.set_content(html)
-    page.add_style_tag(content=font_style())
-    page.evaluate("document.fonts.load('16px \"Source Sans 3\"')")
-    page.locator(".parts button").first.wait_for()
-    return film(page)
-
-
 def _webm(page: "Page") -> bytes:
     """Press the picture's own button, and show how far it is."""
-    button = page.locator(".film")
-    with page.expect_download() as saving:
-        button.click()
+    with page.expect_download(timeout=120_000) as saving:
+        page.locator(".film").click()
         while not saving.is_done():
-            print(f"\r{button.inner_text()}", end="", file=sys.stderr, flush=True)
+            print(f"\r{page.locator('.film').inner_text()}", end="", file=sys.stderr, flush=True)
             page.wait_for_timeout(1000)
     print(file=sys.stderr)
     return Path(saving.value.path()).read_bytes()
@@ -109,16 +100,15 @@ def _gif(page: "Page") -> bytes:
     page.clock.pause_at(page.evaluate("Date.now()") + 1000)
     page.locator(".last").click()
     page.locator(".play").click()  # from the beginning
-    box = page.locator(".stage").bounding_box()
+    frames, box = [], page.locator(".stage").bounding_box()
     assert box, "the picture is on the page"
-    frames = []
-    for _ in range(_SECONDS * _FRAMES_PER_SECOND):
-        page.clock.run_for(1000 // _FRAMES_PER_SECOND)
-        shot = page.screenshot(clip={**box, "height": box["height"] + 45})  # with its sentence
-        frames.append(Image.open(io.BytesIO(shot)).convert("RGB"))
+    clip = {**box, "height": box["height"] + 45}  # with its sentence
+    for _ in range(_FRAMES):
+        page.clock.run_for(1000 // _PER_SECOND)
+        frames.append(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
     some = Image.fromarray(np.vstack([np.asarray(frame) for frame in frames[::8]]))
     palette = some.quantize(256, Image.Quantize.MAXCOVERAGE)  # one for all frames: what stands still costs nothing
     first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    durations, file = [1000 // _FRAMES_PER_SECOND] * len(others) + [_LINGER], io.BytesIO()
+    durations, file = [1000 // _PER_SECOND] * len(others) + [_LINGER], io.BytesIO()
     first.save(file, "GIF", save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
     return file.getvalue()

@@ -54,7 +54,7 @@ const VERBS = {
     const found = partsOf(engine, source, target).map((part) => partLosses(engine, source, target, part));
     return { each: found.flatMap(({ each }) => each), value: found[0].logs };
   },
-  points: ({ engine }, source, target) => recordVectors(engine, source, target),
+  points: ({ engine }, ...given) => recordVectors(engine, ...given),
   logits({ engine }, source, target, options) {
     engine.begin(source, options);
     engine.advance([engine.config.begin_id, ...target.slice(0, -1)], 0);

@@ -94,18 +94,15 @@ def _same_steps(answer: dict, logits: torch.Tensor, forced: int) -> None:
 
 
 def same_vectors(answer: dict, model: Transformer, source: Sequence[int], target: Sequence[int]) -> None:
-    """Hold some numbers of each vector of both stacks, and the sizes of the sub-layers, against PyTorch's."""
+    """Hold some numbers of each vector of both stacks against PyTorch's."""
     seen = record(model, [source], [[model.config.begin_id, *target[:-1]]], Request(keep=RESIDUAL_STREAM))
     stream = residual_stream_of(model, seen)
     for name, stack in (("sourceColumns", stream.encoder), ("targetColumns", stream.decoder)):
         after = [sublayer.after for sublayer in stack.sublayers]
         points = np.stack([stack.embedded, stack.summed - stack.embedded, stack.start, *after, stack.end])
-        expected = points[:, :, answer["dimensions"]]
+        expected = points[:, :, [0, 3, -1]]
         assert answer[name]["shape"] == list(expected.shape)
         np.testing.assert_allclose(answer[name]["weights"], expected.ravel(), rtol=1e-5, atol=NEAR)
-    for stack, name in ((model.encoder, "encoder.1.selfAttention"), (model.decoder, "decoder.1.crossAttention")):
-        part = stack[1].self_attention if "self" in name else stack[1].cross_attention
-        assert answer["parameters"][name] == sum(each.numel() for each in part.parameters())
 
 
 def greedy_ids(

@@ -67,9 +67,9 @@ export class Translator {
   }
 
   // The vectors of the pass over a translation, ids: see vectors.js.
-  *vectors(text, target) {
+  *vectors(text, target, dimensions) {
     yield;
-    return recordVectors(this.engine, this.sourceIds(text), target);
+    return recordVectors(this.engine, this.sourceIds(text), target, dimensions);
   }
 
   // The parts in which all heads are measured, see heads.js, and the ids of the source.

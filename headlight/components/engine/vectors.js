@@ -1,15 +1,12 @@
-// Some numbers of each vector of a pass over a translation, and the sizes of the model: what whole_pass/story.js needs
-// besides a trace, as headlight/views/inside/whole_pass_content.py has it.
+// Some numbers of each vector of a pass over a translation, for whole_pass/story.js, as
+// headlight/views/inside/whole_pass_content.py has them.
 
 import { watched } from "./stages.js";
 
-const DIMENSIONS = 12; // of each vector, at equal distances
-
-export function recordVectors(engine, source, target) {
-  const { config, embeddings, positions, encoder, decoder, embed, residual, runEncoder } = engine;
-  const { d_model: d, scale_embeddings } = config, count = Math.min(d, DIMENSIONS);
+// dimensions: which numbers of each vector.
+export function recordVectors(engine, source, target, dimensions) {
+  const { config: { d_model: d, scale_embeddings }, embeddings, positions, embed, residual, runEncoder } = engine;
   const points = { encoder: [], decoder: [] };
-  const dimensions = Array.from({ length: count }, (_, at) => Math.round((at * (d - 1)) / (count - 1)));
   let stack, rows;
   const note = (valueOf) => {
     for (let row = 0; row < rows; row++) points[stack].push(...dimensions.map((i) => valueOf(row, i)));
@@ -35,26 +32,8 @@ export function recordVectors(engine, source, target) {
   });
   noteAll(engine.x); // the decoder's, after its last LayerNorm
   const columnsOf = (values, { length: tokens }) => {
-    return { shape: [values.length / tokens / count, tokens, count], weights: Float32Array.from(values) };
+    const { length } = dimensions, shape = [values.length / tokens / length, tokens, length];
+    return { shape, weights: Float32Array.from(values) };
   };
-  return {
-    sourceColumns: columnsOf(points.encoder, source), targetColumns: columnsOf(points.decoder, target), dimensions,
-    layers: { encoder: encoder.length, decoder: decoder.length },
-    drawn: { encoder: [...encoder.keys()], decoder: [...decoder.keys()] },
-    heads: config.num_heads, width: d, hidden: config.d_ff, vocabulary: engine.vocab,
-    positioned: config.positions !== "none", numForced: Number(config.forced_first_token), parameters: sizesOf(engine),
-  };
-}
-
-// The number of learned numbers of each sub-layer: "decoder.0.crossAttention".
-function sizesOf({ encoder, decoder }) {
-  const sizes = {}, size = (maps) => maps.reduce((sum, { weight, bias }) => sum + weight.length + bias.length, 0);
-  for (const [stack, layers] of Object.entries({ encoder, decoder })) {
-    layers.forEach(({ attention, cross, inner, outer }, layer) => {
-      const all = { selfAttention: [attention.all, attention.output], feedForward: [inner, outer] };
-      if (cross) all.crossAttention = [cross.query, cross.keyValue, cross.output];
-      for (const [name, maps] of Object.entries(all)) sizes[`${stack}.${layer}.${name}`] = size(maps);
-    });
-  }
-  return sizes;
+  return { sourceColumns: columnsOf(points.encoder, source), targetColumns: columnsOf(points.decoder, target) };
 }
