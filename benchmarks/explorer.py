@@ -18,11 +18,10 @@ import torch
 from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
 
 import headlight as hl
-from headlight.filming import launch
 
 from .peer_pages import HEADS, LAYERS, model_view_html, peer_html, random_trace, serve_views
 from .timing import describe_load, describe_machine, print_table, spread, verdict
-from .visit import Server, serve
+from .visit import Server, launch, serve
 
 BARS = {"drawn 32": 0.4, "drawn wide": 1.0, "drawn 128": 2.0, "sooner": 5.0, "bytes": 0.1, "hover": 50.0}
 BARS |= {"any 32": 15.0, "any 128": 40.0}

@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.engine_answers import Run, ask_engine
 from benchmarks.timing import describe_load, describe_machine, print_table, verdict
-from headlight.filming import launch
+from benchmarks.visit import launch
 from headlight.views.live import live_file
 from transformer.checkpoint import Checkpoint, load_checkpoint, locate
 from transformer.data.pairs import read_pairs

@@ -13,10 +13,8 @@ from functools import partial
 
 from playwright.sync_api import Browser, sync_playwright
 
-from headlight.filming import launch
-
 from .timing import describe_load, describe_machine, print_table, spread, verdict
-from .visit import Server, Visitor, serve
+from .visit import Server, Visitor, launch, serve
 
 BARS = {"cold": 5.0, "sentence": 0.4, "switch": 0.4, "memory": 900.0}
 HEAD = ["what", "seconds: median (least - most)", "bar", "bare app", "ratio", "kB sent"]

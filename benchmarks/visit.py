@@ -13,6 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
+from headlight.filming import launch as launch
+
 ROOT = Path(__file__).parent.parent
 
 # True when the page has this title, its run is over with nothing left of the one before, of

@@ -163,11 +163,11 @@ def test_heads_go_off_with_their_losses_and_a_second_worker_helps_for_a_while(fi
 def test_the_whole_pass_stands_at_its_stations_and_leads_to_a_head(page_of_file, trace):
     page = page_of_file
     show(page, "pass", text=SENTENCE, moment="6")
-    place = page.locator(".whole_pass .place")
-    expect(place).to_have_text("Encoder layer 2 of 3: attention")
+    station = page.locator(".whole_pass .place")
+    expect(station).to_have_text("Encoder layer 2 of 3: attention")
     page.get_by_role("button", name="Embeddings with positions").focus()
     page.keyboard.press("ArrowRight")
-    expect(place).to_have_text("Encoder layer 2 of 3: feed-forward")
+    expect(station).to_have_text("Encoder layer 2 of 3: feed-forward")
     page.wait_for_url("**moment=7")
     page.keyboard.press("Enter")
     expect(page.locator(".live_status")).to_have_text("This part is explained in the app alone.")

@@ -6,7 +6,7 @@ import { watched } from "./stages.js";
 // dimensions: which numbers of each vector.
 export function recordVectors(engine, source, target, dimensions) {
   const { config: { d_model: d, scale_embeddings }, embeddings, positions, embed, residual, runEncoder } = engine;
-  const points = { encoder: [], decoder: [] };
+  const points = { encoder: [], decoder: [] }, { length: count } = dimensions;
   let stack, rows;
   const note = (valueOf) => {
     for (let row = 0; row < rows; row++) points[stack].push(...dimensions.map((i) => valueOf(row, i)));
@@ -32,8 +32,7 @@ export function recordVectors(engine, source, target, dimensions) {
   });
   noteAll(engine.x); // the decoder's, after its last LayerNorm
   const columnsOf = (values, { length: tokens }) => {
-    const { length } = dimensions, shape = [values.length / tokens / length, tokens, length];
-    return { shape, weights: Float32Array.from(values) };
+    return { shape: [values.length / tokens / count, tokens, count], weights: Float32Array.from(values) };
   };
   return { sourceColumns: columnsOf(points.encoder, source), targetColumns: columnsOf(points.decoder, target) };
 }

@@ -235,8 +235,8 @@ export class WholePass extends View {
   // The number of a station at rest, or the page that explains a part, with its address.
   handle(name, value) {
     if (name === "moment") return this.navigate({ moment: value });
-    const [page, address] = value, isHere = document.querySelector(`[data-view="${page}"]`);
-    if (!isHere) return this.setStatus(say("app_alone"));
+    const [page, address] = value;
+    if (!document.querySelector(`[data-view="${page}"]`)) return this.setStatus(say("app_alone"));
     location.hash = addressOf(page, { ...this.params, ...address }, {});
   }
 }

@@ -143,19 +143,19 @@ def same_fact(answer, expected):
 
 def test_the_facts_of_a_whole_pass_are_those_of_the_app(tmp_path):
     checkpoint, packed, (text,) = shipped("en-de", 1)
-    dialogue, translator, found = Dialogue(), Translator(checkpoint), {}
+    dialogue, translator, answers = Dialogue(), Translator(checkpoint), {}
     dialogue.models["en-de"] = packed
     trace, seen = translator.record(text, keep=RESIDUAL_STREAM)
     blob = pass_facts(trace, residual_stream_of(translator.model, seen), translator.model)
     facts, maps = unpack_facts(blob)
     for question in (("trace", text), ("vectors", text, list(trace.target_ids), facts["dimensions"])):
-        dialogue.question("en-de", "simd", question)(lambda answer: found.update(answer["value"]))
+        dialogue.question("en-de", "simd", question)(lambda answer: answers.update(answer["value"]))
     dialogue.hold(tmp_path)
     for kind, weights in maps.items():
-        np.testing.assert_allclose(found[kind]["weights"], weights.ravel() / facts["steps"], atol=1.1e-4)
-    own = model_facts(translator.model)
+        np.testing.assert_allclose(answers[kind]["weights"], weights.ravel() / facts["steps"], atol=1.1e-4)
+    of_model = model_facts(translator.model)
     for name in facts.keys() - {"arrays", "steps", "moment"}:
-        same_fact(found[camel_case(name)] if name not in own else own[name], facts[name])
+        same_fact(answers[camel_case(name)] if name not in of_model else of_model[name], facts[name])
 
 
 def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
