@@ -102,10 +102,10 @@ def _gif(page: "Page") -> bytes:
     page.locator(".play").click()  # from the beginning
     frames, box = [], page.locator(".stage").bounding_box()
     assert box, "the picture is on the page"
-    clip = {**box, "height": box["height"] + 45}  # with its sentence
+    box["height"] += 45  # of its sentence
     for _ in range(_FRAMES):
         page.clock.run_for(1000 // _PER_SECOND)
-        frames.append(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
+        frames.append(Image.open(io.BytesIO(page.screenshot(clip=box))).convert("RGB"))
     some = Image.fromarray(np.vstack([np.asarray(frame) for frame in frames[::8]]))
     palette = some.quantize(256, Image.Quantize.MAXCOVERAGE)  # one for all frames: what stands still costs nothing
     first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
