@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,7 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page
+
+from headlight.filming import launch as launch
 
 ROOT = Path(__file__).parent.parent
 
@@ -92,14 +93,6 @@ def serve(script: str, **environment: str) -> Iterator[Server]:
     finally:
         process.terminate()
         process.wait(timeout=20)
-
-
-def launch(playwright: Playwright) -> Browser:
-    """Return the system's Chromium, else Playwright's own."""
-    names = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    return playwright.chromium.launch(executable_path=path, args=options)
 
 
 class Visitor:

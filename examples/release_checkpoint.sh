@@ -19,4 +19,4 @@ done
 headlight lessons check headlight/lessons/shipped/*.toml
 headlight lessons measures >docs/measures.md
 "$python" -m examples.execute
-"$python" -m examples.film docs/whole_pass.gif
+headlight film "The cat is hungry because it has not eaten." --out docs/whole_pass.gif

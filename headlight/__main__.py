@@ -1,4 +1,4 @@
-"""The command line with the app: `app`, `page`, `lessons`, `gain`, `texts`, and those of `python -m transformer`."""
+"""The command line with the app: `app`, `page`, `film`, `lessons`, `gain`, `texts`, and `python -m transformer`'s."""
 
 import sys
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _with_the_app() -> Iterable[Commands]:
-    from . import lessons, proofreading, serving
+    from . import filming, lessons, proofreading, serving
 
-    return serving, lessons, proofreading
+    return serving, filming, lessons, proofreading
 
 
 if __name__ == "__main__":

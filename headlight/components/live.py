@@ -26,6 +26,7 @@ COMPONENTS = {
     "switches": "head_switches/switches",
     "table": "translation_table/table",
     "steps": "attention_steps/steps",
+    "whole_pass": "whole_pass/pass",
     "replay": "replay_player/player",
     "panel": "lesson_panel/panel",
     "quiz": "quiz/quiz",
@@ -42,7 +43,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, origin: str
     engine, _ = joined(_ENGINE / "worker.js")
     modules, (serve, start) = joined(_ENGINE / "worker.js", _PAGE)
     script = f"{slimmed(engine)}{_PAGE_BEGINS}{slimmed(modules.removeprefix(engine))}{start}();\n"
-    style = _font() + slimmed_style(whole(_PAGE.with_suffix(".css")))
+    style = font_style() + slimmed_style(whole(_PAGE.with_suffix(".css")))
     keeps_within("the live page", script=script, style=style)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
     lacking = [f"without_{name}" for name in ("replay", "lessons") if not words.get(name)]
@@ -66,7 +67,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, origin: str
     )
 
 
-def _font() -> str:
+def font_style() -> str:
     """Return the app's font as a style: the Latin letters of Source Sans 3 (SIL Open Font License 1.1)."""
     data = base64.b64encode((_FOLDER / "live_page" / "source_sans.woff2").read_bytes()).decode("ascii")
     source = f'url("data:font/woff2;base64,{data}")format("woff2")'

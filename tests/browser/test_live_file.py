@@ -36,7 +36,7 @@ NAME, LESSON = "en-de", "attention"
 SENTENCE, OTHER = "He bought a ticket at the train station.", "She reads a book."
 TYPED = "The man told us a long story about the sea."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script> \U0001f600 {{7*7}} &lt;b&gt; ‮ a\u0300\ufffd"
-VIEWS = ("home", "attention", "decoding", "heads", "inside", "training", "lessons")
+VIEWS = ("home", "pass", "attention", "decoding", "heads", "inside", "training", "lessons")
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +158,25 @@ def test_heads_go_off_with_their_losses_and_a_second_worker_helps_for_a_while(fi
     page.keyboard.press("Escape")
     expect(pressed).to_have_count(0)
     assert page.url.endswith("off=none")
+
+
+def test_the_whole_pass_stands_at_its_stations_and_leads_to_a_head(page_of_file, trace):
+    page = page_of_file
+    show(page, "pass", text=SENTENCE, moment="6")
+    station = page.locator(".whole_pass .place")
+    expect(station).to_have_text("Encoder layer 2 of 3: attention")
+    page.get_by_role("button", name="Embeddings with positions").focus()
+    page.keyboard.press("ArrowRight")
+    expect(station).to_have_text("Encoder layer 2 of 3: feed-forward")
+    page.wait_for_url("**moment=7")
+    page.keyboard.press("Enter")
+    expect(page.locator(".live_status")).to_have_text("This part is explained in the app alone.")
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Encoder layer 2, self-attention, head 3 of 8").click()
+    expect(page.locator("[data-view=inside] [name=head]")).to_have_value("3")
+    page.go_back()
+    page.locator(".whole_pass .last").click()
+    expect(page.locator(".whole_pass .sentence")).to_contain_text(f"for each of {len(trace.target_ids)} tokens")
 
 
 @pytest.mark.parametrize("kind", list(AttentionKind))

@@ -11,6 +11,7 @@ import { Engine, KINDS, kernelNeeds } from "../../headlight/components/engine/en
 import { partLosses, partsOf } from "../../headlight/components/engine/heads.js";
 import { plainKernel, simdKernel } from "../../headlight/components/engine/kernel.js";
 import { Translator } from "../../headlight/components/engine/translator.js";
+import { recordVectors } from "../../headlight/components/engine/vectors.js";
 
 const FOLDER = process.argv[2];
 const WASM = new URL("../../headlight/components/engine/kernel.wasm", import.meta.url);
@@ -53,6 +54,7 @@ const VERBS = {
     const found = partsOf(engine, source, target).map((part) => partLosses(engine, source, target, part));
     return { each: found.flatMap(({ each }) => each), value: found[0].logs };
   },
+  points: ({ engine }, ...given) => recordVectors(engine, ...given),
   logits({ engine }, source, target, options) {
     engine.begin(source, options);
     engine.advance([engine.config.begin_id, ...target.slice(0, -1)], 0);

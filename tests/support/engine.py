@@ -10,7 +10,8 @@ import torch
 from benchmarks.engine_answers import Run, ask_engine
 from transformer.decoding.beam import Beam, record_beam_search
 from transformer.decoding.sampling import Greedy, decode
-from transformer.interpret.activations import predict, record
+from transformer.interpret.activations import RESIDUAL_STREAM, Request, predict, record
+from transformer.interpret.residual import residual_stream_of
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.running import apply_interventions, rewritten_weights
@@ -90,6 +91,18 @@ def _same_steps(answer: dict, logits: torch.Tensor, forced: int) -> None:
     chosen = logits.softmax(-1).gather(1, candidates).numpy()
     np.testing.assert_allclose(chosen, predicted.best_probabilities, rtol=0, atol=NEAR)
     assert np.abs(answer["targetRanks"] - predicted.ranks).max() <= 1
+
+
+def same_vectors(answer: dict, model: Transformer, source: Sequence[int], target: Sequence[int]) -> None:
+    """Hold some numbers of each vector of both stacks against PyTorch's."""
+    seen = record(model, [source], [[model.config.begin_id, *target[:-1]]], Request(keep=RESIDUAL_STREAM))
+    stream = residual_stream_of(model, seen)
+    for name, stack in (("sourceColumns", stream.encoder), ("targetColumns", stream.decoder)):
+        after = [sublayer.after for sublayer in stack.sublayers]
+        points = np.stack([stack.embedded, stack.summed - stack.embedded, stack.start, *after, stack.end])
+        expected = points[:, :, [0, 3, -1]]
+        assert answer[name]["shape"] == list(expected.shape)
+        np.testing.assert_allclose(answer[name]["weights"], expected.ravel(), rtol=1e-5, atol=NEAR)
 
 
 def greedy_ids(

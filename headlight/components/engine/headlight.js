@@ -21,7 +21,8 @@
 //                                                 losses, turned }), counted from 0, is called head by head,
 //                                                 behind all other runs and in no order, see sharing.js;
 //                                                 resolves to log P of each id
-//   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
+//   ask("stages", [text, targetIds, { kind, layer, head }], options)   one attention block: see stages.js
+//   ask("vectors", [text, targetIds, dimensions], options)             some numbers of each vector: see vectors.js
 // Options:
 //   prefix    a text or ids that the translation begins with
 //   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
@@ -77,10 +78,6 @@ class Headlight {
 
   search(text, options) {
     return this.ask("search", [text], options);
-  }
-
-  stages(text, target, chosen, options) {
-    return this.ask("stages", [text, [...target], chosen], options);
   }
 
   async headLosses(text, target, each, { lane = null } = {}) {

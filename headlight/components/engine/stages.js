@@ -14,7 +14,7 @@ export function recordStages(engine, source, target, { kind, layer, head }) {
   if (!owner || !(head >= 0 && head < heads)) throw new RangeError(`no head ${kind}.${layer}.${head}`);
   const block = kind === "cross" ? owner.cross : owner.attention;
   const norm = kind === "cross" ? owner.crossNorm : owner.attentionNorm;
-  const whole = recordPass(engine, norm, replay(engine, source, target), kind, layer);
+  const whole = recordPass(engine, norm, [source, target], kind, layer);
   const stages = withMaps(engine, whole, kind, layer, target.length)
   const parameters = { norm, isPre: place === "pre", heads };
   PARTS.forEach((name, at) => (parameters[name] = matrixOf(outputsOf(block.all, at * d, (at + 1) * d))));
@@ -43,10 +43,21 @@ function arraysOf({ whole, maps, unmasked, queries, keys }, head) {
   return arrays;
 }
 
+// Run the pass over a translation to its end with methods in place of the engine's.
+export function watched(engine, source, target, methods) {
+  engine.encoded = null; // so that the encoder is run, whatever was run before
+  Object.assign(engine, methods);
+  try {
+    for (const pass = replay(engine, source, target); !pass.next().done;);
+  } finally {
+    for (const name of Object.keys(methods)) delete engine[name]; // to restore that of the class
+  }
+}
+
 // Run a pass to its end and record input and output of the residual connection with this norm.
 function recordPass(engine, norm, pass, kind, layer) {
   const { d_model: d } = engine.config, recorded = {}, { residual } = engine;
-  engine.residual = (each, rows, sublayer) => {
+  const record = (each, rows, sublayer) => {
     if (each !== norm) return residual.call(engine, each, rows, sublayer);
     const rowsOf = (array, stride, first, count = rows) => columns(array, count, stride, first, d);
     recorded.residual = rowsOf(engine.x, d, 0);
@@ -65,12 +76,7 @@ function recordPass(engine, norm, pass, kind, layer) {
     recorded.total = recorded.residual.map((value, at) => value + recorded.output[at]);
     recorded.result = rowsOf(engine.x, d, 0);
   };
-  engine.encoded = null; // so that the encoder is run, whatever was run before
-  try {
-    while (!pass.next().done);
-  } finally {
-    delete engine.residual; // to restore that of the class
-  }
+  watched(engine, ...pass, { residual: record });
   return recorded;
 }
 

@@ -6,6 +6,7 @@ import { Engine, KINDS } from "./engine.js";
 import { partLosses, partsOf } from "./heads.js";
 import { recordStages } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
+import { recordVectors } from "./vectors.js";
 
 const MOST_CHARACTERS_PER_TOKEN = 64; // a longer text is refused before it is tokenized
 
@@ -63,6 +64,12 @@ export class Translator {
   *stages(text, target, chosen) {
     yield; // a later question for another block gives this one up
     return recordStages(this.engine, this.sourceIds(text), target, chosen);
+  }
+
+  // The vectors of the pass over a translation, ids: see vectors.js.
+  *vectors(text, target, dimensions) {
+    yield;
+    return recordVectors(this.engine, this.sourceIds(text), target, dimensions);
   }
 
   // The parts in which all heads are measured, see heads.js, and the ids of the source.

@@ -9,14 +9,14 @@ import { Training } from "./training_view.js";
 import { languageNotice } from "./languages.js";
 import { LocalSource } from "./source.js";
 import { say } from "./texts.toml";
-import { Attention, Decoding, Heads, Home, Inside, LessonList } from "./views.js";
+import { Attention, Decoding, Heads, Home, Inside, LessonList, WholePass } from "./views.js";
 
 const VIEWS = {
-  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, training: Training,
-  lessons: LessonList,
+  home: Home, pass: WholePass, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside,
+  training: Training, lessons: LessonList,
 };
 // Parameters without a meaning for another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "query", "key"];
+const OF_THE_SENTENCE = ["hidden", "moment", "prefix", "step", "query", "key"];
 const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 

@@ -32,10 +32,10 @@ export class LocalSource {
     return this.once(JSON.stringify(["losses", trace.sourceText, trace.targetIds]), measure);
   }
 
-  // One attention block of a trace, stage by stage: see engine/stages.js.
-  stages(trace, chosen, lane = "stages") {
-    const ask = () => this.model.stages(trace.sourceText, trace.targetIds, chosen, { lane });
-    return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
+  // What engine/headlight.js is asked about a trace: "stages" of a head, or "vectors" at some dimensions.
+  of(verb, { sourceText, targetIds }, chosen) {
+    const ask = () => this.model.ask(verb, [sourceText, [...targetIds], chosen], { lane: verb });
+    return this.once(JSON.stringify([verb, sourceText, targetIds, chosen]), ask);
   }
 
   // Cache answers, those under way too, so that a repeated question gives up no run of its lane; drop failures and the

@@ -8,6 +8,7 @@ import { hardestStep } from "../decoding_player/story.js";
 import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { button, element } from "../lib/canvas.js";
+import { decodeFacts } from "../lib/facts.js";
 import { KIND_NAMES, NOTHING } from "../lib/names.js";
 import { headAddress, headsAddress, numbersAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
@@ -15,6 +16,7 @@ import { default as quiz } from "../quiz/quiz.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
+import { default as wholePass } from "../whole_pass/pass.js";
 import { addressOf, explorerChoice, headIn } from "./address.js";
 import { measureHeads, patternFacts, plainestHead } from "./patterns.js";
 import { say } from "./texts.toml";
@@ -222,6 +224,23 @@ export class Heads extends View {
   }
 }
 
+export class WholePass extends View {
+  async show({ trace, params, isCurrent, setStatus }) {
+    const model = decodeFacts(this.words.model), columns = await this.source.of("vectors", trace, model.dimensions);
+    if (!isCurrent()) return;
+    Object.assign(this, { params, setStatus });
+    this.give(wholePass, { ...trace, ...model, ...columns, steps: 1, moment: params.moment });
+  }
+
+  // The number of a station at rest, or the page that explains a part, with its address.
+  handle(name, value) {
+    if (name === "moment") return this.navigate({ moment: value });
+    const [page, address] = value;
+    if (!document.querySelector(`[data-view="${page}"]`)) return this.setStatus(say("app_alone"));
+    location.hash = addressOf(page, { ...this.params, ...address }, {});
+  }
+}
+
 const CHOSEN = ["query", "key", "at_dimension", "at_step"];
 
 export class Inside extends View {
@@ -248,7 +267,7 @@ export class Inside extends View {
     const example = this.words.lessons?.examples[params.toy_block_seed];
     this.find(".choices").hidden = Boolean(example);
     if (example) return this.draw(example, params, `example ${params.toy_block_seed}`);
-    const chosen = this.headOf(trace, params), facts = await this.source.stages(trace, chosen);
+    const chosen = this.headOf(trace, params), facts = await this.source.of("stages", trace, chosen);
     if (!isCurrent()) return;
     const { kind, layer, head } = chosen;
     this.chosen = { kind, layer, head };

@@ -1,5 +1,7 @@
 // The whole pass as a film, recorded from a canvas while it plays there.
 
+import { SvgPen } from "../export/pen.js";
+import { shape, svgFile } from "../export/svg.js";
 import { saveFile, widthOf } from "../export/pictures.js";
 import { asText } from "../lib/colours.js";
 import { inWords } from "../lib/tokens.js";
@@ -10,6 +12,7 @@ import { chapterSentence } from "./words.js";
 
 const WIDE = 1280, HIGH = 720, WORDS = 84; // pixels; those of the sentence below the picture
 const LINGER = 1; // seconds
+const FRAMES = 80; // of an SVG file, which has each of them whole
 const TYPES = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm", "video/mp4"];
 
 function drawFrame(pen, story, time, { dark, family }) {
@@ -21,9 +24,22 @@ function drawFrame(pen, story, time, { dark, family }) {
   paint(pen, [...shapes, { kind: "text", text, size: 26, colour: "ink", alpha: 1, ...place }], { family });
 }
 
-// Record the film in the time that it lasts, and save it. Rejects where the browser records nothing.
+// Where the browser records nothing: an SVG file that shows one frame after the other.
+function saveFrames(story, { family }) {
+  const seconds = SECONDS / FRAMES, frames = Array.from({ length: FRAMES }, (_, at) => {
+    const pen = new SvgPen(), end = at < FRAMES - 1 ? { dur: `${seconds}s` } : {};
+    drawFrame(pen, story, seconds * (at + 1), { family });
+    const turn = { attributeName: "visibility", to: "visible", begin: `${at * seconds}s`, ...end };
+    return shape("g", { visibility: "hidden" }, shape("set", turn), ...pen.parts);
+  });
+  const { text } = svgFile({ title: "", caption: "", width: WIDE, height: HIGH, parts: frames });
+  saveFile("whole_pass.svg", "image/svg+xml", text);
+}
+
+// Record the film in the time that it lasts, and save it.
 export async function recordFilm(story, look, report) {
-  const type = TYPES.find((each) => MediaRecorder.isTypeSupported(each)), chunks = [];
+  const type = TYPES.find((each) => globalThis.MediaRecorder?.isTypeSupported(each)), chunks = [];
+  if (!type) return saveFrames(story, look);
   const canvas = Object.assign(document.createElement("canvas"), { width: WIDE, height: HIGH });
   const pen = Object.assign(canvas.getContext("2d"), { onDark: look.dark, imageSmoothingEnabled: false });
   drawFrame(pen, story, 0, look);

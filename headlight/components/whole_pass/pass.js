@@ -149,18 +149,18 @@ class WholePass extends Component {
   }
 
   async saveFilm() {
-    const show = (text) => (this.film.textContent = text), { story, family, canvas } = this;
+    const { story, family, canvas, film } = this, { textContent: name } = film;
     this.clock.pause();
-    this.film.disabled = true;
+    film.disabled = true;
     try {
       await recordFilm(story, { dark: isDark(canvas), family }, (percents) => {
-        show(say("filming", { percents }));
+        film.textContent = say("filming", { percents });
       });
-      show(say("film"));
+      film.textContent = name;
     } catch {
-      show(say("no_film"));
+      film.textContent = say("no_film");
     }
-    this.film.disabled = false;
+    film.disabled = false;
   }
 }
 

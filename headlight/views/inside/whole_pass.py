@@ -6,9 +6,8 @@ from headlight.app import results, state
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_warnings
 from headlight.components.show import whole_pass
-from transformer.errors import UserError
 
-from .whole_pass_content import MOST_TOKENS, pass_facts
+from .whole_pass_content import pass_facts
 
 # In the session: the moment in the component's facts, and the one that the browser has reported since.
 _MOMENT = "whole_pass_moment"
@@ -18,8 +17,6 @@ def show(request: TranslationRequest) -> None:
     """Show the moving picture of the request's sentence. Raises UserError."""
     model, trace = results.translator(request.checkpoint).model, results.trace(request)
     show_warnings(request)
-    if (tokens := max(len(trace.source_ids), len(trace.target_ids))) > MOST_TOKENS:
-        raise UserError(f"The whole pass is drawn for at most {MOST_TOKENS} tokens on each side; here are {tokens}.")
     facts = pass_facts(trace, results.study(request).stream(), model, _moment_of_facts())
     whole_pass(facts, "whole_pass", _remember, _go)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from headlight.app.facts import STEPS, encode_array, pack_facts, to_steps, translation_facts
 from transformer.config import Positions
+from transformer.errors import UserError
 from transformer.interpret.residual import ResidualStream, StackStream, sublayers_of
 from transformer.interpret.trace import Trace
 from transformer.model.names import Stack
@@ -22,43 +23,47 @@ def pass_facts(trace: Trace, stream: ResidualStream, model: Transformer, moment:
     """Return the facts of whole_pass/story.js: at most MOST_BYTES.
 
     Of a long sentence or a large model there are averages over the heads alone, and some of the layers: the first, the
-    last, and those between them at equal distances.
+    last, and those between them at equal distances. Raises UserError for more than MOST_TOKENS.
     """
-    config, kinds = model.config, ("encoder", "decoder", "cross")
+    if (tokens := max(len(trace.source_ids), len(trace.target_ids))) > MOST_TOKENS:
+        raise UserError(f"The whole pass is drawn for at most {MOST_TOKENS} tokens on each side; here are {tokens}.")
+    kinds = "encoder", "decoder", "cross"
     layers, heads = {kind: len(trace.attention(kind)) for kind in kinds}, trace.encoder.shape[1]
     drawn = _drawn_layers(trace, layers, 1)
     fits = all(len(drawn[kind]) == layers[kind] for kind in kinds) and _drawn_layers(trace, layers, heads) == drawn
     maps = {kind: trace.attention(kind)[drawn[kind]] for kind in kinds}
     if not fits:
         maps = {kind: each.mean(axis=1, keepdims=True) for kind, each in maps.items()}
-    dimensions = _spread(config.d_model, DIMENSIONS)
+    sides = {name: {side: each[side] for side in Stack} for name, each in (("layers", layers), ("drawn", drawn))}
+    facts = {**translation_facts(trace), **model_facts(model), **sides, "num_forced": trace.num_forced}
+    facts |= {"source_text": trace.source_text, "finished": trace.finished, "steps": STEPS, "moment": moment}
     columns = {
-        "source_columns": _columns(stream.encoder, drawn["encoder"], dimensions),
-        "target_columns": _columns(stream.decoder, drawn["decoder"], dimensions),
+        "source_columns": _columns(stream.encoder, drawn["encoder"], facts["dimensions"]),
+        "target_columns": _columns(stream.decoder, drawn["decoder"], facts["dimensions"]),
     }
-    facts = {
-        **translation_facts(trace),
-        "source_text": trace.source_text,
-        "finished": trace.finished,
-        "num_forced": trace.num_forced,
-        "steps": STEPS,
-        "moment": moment,
-        "layers": {"encoder": layers["encoder"], "decoder": layers["decoder"]},
-        "drawn": {"encoder": drawn["encoder"], "decoder": drawn["decoder"]},
-        "heads": heads,
+    packed = {name: encode_array(values, "float16") for name, values in columns.items()}
+    return pack_facts({**facts, **packed}, {kind: to_steps(each) for kind, each in maps.items()})
+
+
+def model_facts(model: Transformer) -> dict:
+    """Return the facts that are the same for every sentence, with all layers drawn."""
+    config, layers = model.config, {stack: len(getattr(model, stack)) for stack in Stack}
+    return {
+        "layers": layers,
+        "drawn": {stack: list(range(count)) for stack, count in layers.items()},
+        "heads": config.num_heads,
         "width": config.d_model,
         "hidden": config.d_ff,
         "vocabulary": config.output_size,
+        "num_forced": config.num_forced,
         "positioned": config.positions not in (Positions.NONE, Positions.RELATIVE),
-        "dimensions": dimensions,
+        "dimensions": _spread(config.d_model, DIMENSIONS),
         "parameters": {
             f"{stack}.{layer}.{kind}": sum(parameter.numel() for parameter in module.parameters())
             for stack in Stack
             for layer, kind, module, _ in sublayers_of(model, stack)
         },
     }
-    packed = {name: encode_array(values, "float16") for name, values in columns.items()}
-    return pack_facts({**facts, **packed}, {kind: to_steps(each) for kind, each in maps.items()})
 
 
 def _drawn_layers(trace: Trace, layers: dict[str, int], maps_per_layer: int) -> dict[str, list[int]]:

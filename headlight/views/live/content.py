@@ -7,6 +7,7 @@ from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
+from headlight.views.inside.whole_pass_content import model_facts
 from transformer.checkpoint import Checkpoint
 from transformer.corpus import HeadRoles, sparse_tables
 from transformer.exchange import pack, packed_size
@@ -67,6 +68,7 @@ def live_words(
     first = PARAMETERS["text"].default if read in ("English", "") or not probes else probes[0][0]
     return {
         "text": text or first,
+        "model": model_facts(checkpoint.model),
         "languages": {"reads": language_name(read), "words": FUNCTION_WORDS},
         "smoothing": settings.label_smoothing if settings else 0,
         "rules": {**RULES, "patternWords": pattern_words()},

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.engine import (
     Dialogue,
@@ -15,16 +16,21 @@ from support.engine import (
     same_losses,
     same_pass,
     same_reads,
+    same_vectors,
     texts_of,
 )
 from support.models import small_model
+from support.pages import fact_array, unpack_facts
 
+from headlight.views.inside.whole_pass_content import model_facts, pass_facts
 from transformer.checkpoint import Checkpoint, load_checkpoint
 from transformer.data.batching import Ids
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.beam import Beam
 from transformer.errors import EmptyTextError, TooLongError
 from transformer.exchange.int8 import pack, pack_weights, round_weights
+from transformer.interpret.activations import RESIDUAL_STREAM
+from transformer.interpret.residual import residual_stream_of
 from transformer.model.transformer import Transformer
 from transformer.translator import Translator
 
@@ -98,6 +104,7 @@ def compare(
     ask("beam", source, beam)(same_beam, model, source, Beam(3, 1.0, "length"), target[:2], texts)
     ask("beam", source, {**beam, "watched": {"layer": 1, "head": 2}})(same_reads, model, source, 1, 2, texts)
     ask("losses", source, target)(same_losses, model, source, target)
+    ask("points", source, target, [0, 3, model.config.d_model - 1])(same_vectors, model, source, target)
 
 
 def test_every_shape_of_model_computes_as_in_pytorch(tmp_path):
@@ -122,6 +129,35 @@ def test_the_shipped_models_compute_as_in_pytorch(name, number, tmp_path):
     dialogue.hold(tmp_path)
 
 
+def camel_case(name: str) -> str:
+    return re.sub(r"_(.)", lambda match: match[1].upper(), name)
+
+
+def same_fact(answer, expected):
+    if isinstance(expected, dict) and "base64" in expected:
+        numbers = answer["weights"] if isinstance(answer, dict) else answer
+        np.testing.assert_allclose(numbers, fact_array(expected).ravel(), rtol=1e-3, atol=1e-3)
+    else:
+        assert (answer.tolist() if isinstance(answer, np.ndarray) else answer) == expected
+
+
+def test_the_facts_of_a_whole_pass_are_those_of_the_app(tmp_path):
+    checkpoint, packed, (text,) = shipped("en-de", 1)
+    dialogue, translator, answers = Dialogue(), Translator(checkpoint), {}
+    dialogue.models["en-de"] = packed
+    trace, seen = translator.record(text, keep=RESIDUAL_STREAM)
+    blob = pass_facts(trace, residual_stream_of(translator.model, seen), translator.model)
+    facts, maps = unpack_facts(blob)
+    for question in (("trace", text), ("vectors", text, list(trace.target_ids), facts["dimensions"])):
+        dialogue.question("en-de", "simd", question)(lambda answer: answers.update(answer["value"]))
+    dialogue.hold(tmp_path)
+    for kind, weights in maps.items():
+        np.testing.assert_allclose(answers[kind]["weights"], weights.ravel() / facts["steps"], atol=1.1e-4)
+    of_model = model_facts(translator.model)
+    for name in facts.keys() - {"arrays", "steps", "moment"}:
+        same_fact(answers[camel_case(name)] if name not in of_model else of_model[name], facts[name])
+
+
 def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
     checkpoint, packed, (text,) = shipped("en-de", 1)
     dialogue, translator = Dialogue(), Translator(checkpoint)
@@ -132,7 +168,7 @@ def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
         for name in FIELDS:
             value = getattr(expected, name)
             value = list(value) if isinstance(value, tuple) and not isinstance(value[0], tuple) else value
-            assert answer["value"][re.sub(r"_(.)", lambda match: match[1].upper(), name)] == value, name
+            assert answer["value"][camel_case(name)] == value, name
 
     def refused(answer, error, options):
         with pytest.raises(error) as raised:
