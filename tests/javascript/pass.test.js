@@ -63,8 +63,9 @@ for (const width of [1100, 390]) {
     let seen = 0;
     for (const { kind, layer, step, still } of story.stations) {
       const kinds = kind === "step" ? ["decoder", "cross"] : facts[kind]?.shape ? [kind] : [];
-      const { shapes } = scene(story, still, { width, height: 560 });
-      for (const each of kinds) {
+      const { shapes, layout } = scene(story, still, { width, height: 560 });
+      const layers = kind === "step" && !layout.folded ? story.drawn.decoder : [layer];
+      for (const [each, layer] of kinds.flatMap((name) => layers.map((at) => [name, at]))) {
         const { shape: [, , queries, keys] } = facts[each], lines = linesOf(shapes, each, layer);
         const rows = kind === "encoder" ? [...Array(queries).keys()] : [step ?? 0];
         const drawn = new Map(lines.map(({ weight, about }) => [`${about.query} ${about.key}`, weight]));
@@ -156,6 +157,11 @@ test("the sentence of a station has its numbers, a part its page", () => {
   const best = strongest(story.maps.encoder.at(0), facts.sourceTokens);
   assert.notEqual(best.query, best.key);
   assert.ok(of("vocabulary").includes("5,000 tokens") && of("vocabulary").includes("“wort0” gets 75 %, the most"));
+  assert.ok(of("vocabulary").includes("The 4,995 tokens that are not shown have 7 % together."));
+  assert.ok(!of("encoder.0").includes(" alone gets "), "no token gets half of this layer");
+  const resting = { ...facts.encoder, weights: facts.encoder.weights.map((_, at) => (at % 4 === 3 ? STEPS : 0)) };
+  const rest = sentenceAt(storyOf({ ...facts, encoder: resting }), story.byId.get("encoder.0"));
+  assert.match(rest, /alone gets 100 % of all weight/);
   const saidWith = (change) => sentenceAt(storyOf({ ...facts, ...change }), story.byId.get("vocabulary"));
   assert.match(saidWith({ targetRanks: [4, 1, 1] }), /choice number 4/);
   assert.match(saidWith({ numForced: 1 }), /not chosen but given/);

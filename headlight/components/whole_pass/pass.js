@@ -80,7 +80,7 @@ class WholePass extends Component {
   showWords() {
     const { story, clock: { at, time, timer } } = this, station = story.stations[at], isMoving = timer && !isStill();
     const words = isMoving ? chapterSentence(story, station, time) : sentenceAt(story, station);
-    if (words !== this.words) this.write({ ".sentence": inWords((this.words = words)) });
+    if (words !== this.words) this.write({ ".sentence": inWords((this.words = words).replaceAll(" %", "\u00a0%")) });
     if (at === this.shownAt && !isMoving === this.stood) return;
     Object.assign(this, { shownAt: at, stood: !isMoving });
     const name = stationName(story, station);

@@ -16,6 +16,7 @@ const LEAST_WEIGHT = 0.02; // of a line that is drawn
 const FEW = 16; // keys whose lines are told apart; of more, small weights are fainter
 const GHOST = 0.13; // of what is over
 const MOST_HEADS = 16; // with squares of their own
+const BELOW = 0.45; // of the distance of two tokens: how far a line goes around a word
 const NAMES = 0.42; // of the width of the bars
 const COLOURS = { encoder: "weight", cross: "weight", decoder: "prefix" };
 
@@ -121,7 +122,10 @@ class Scene {
     story.maps[kind].row(layer, head, query).forEach((weight, key) => {
       if (weight < LEAST_WEIGHT) return;
       const begin = layout.slot(kind === "cross" ? "source" : sides[1], key);
-      const points = [[from, begin], [middle, begin], [middle, end], [to, end]].map((place) => layout.at(...place));
+      // A straight line from the memory would strike the written token through.
+      const bow = kind === "cross" && begin === end ? BELOW * layout.pitch : 0;
+      const way = [[from, begin], [middle, begin + bow], [middle, end + bow], [to, end]];
+      const points = way.map((place) => layout.at(...place));
       this.add("line", {
         points: cut(points, grown), weight, wide: 0.7 + Math.min(1, 1.6 * weight) * widest, colour: COLOURS[kind],
         alpha: alpha * (isFaint ? GHOST : 1) * Math.min(1, least + 1.3 * weight),
@@ -193,13 +197,18 @@ class Scene {
     }
     if (this.ending) return;
     if (step === 0) return void this.firstStep();
-    const done = this.progress(this.station.id), from = this.fansFrom(columns[0].strip);
+    const done = this.progress(this.station.id), layers = layout.folded ? [null] : story.drawn.decoder.keys();
     columns.forEach(({ strip }, at) => {
       const begin = at ? 0.28 + (0.25 * at) / columns.length : 0;
       this.strip("target", strip, step, pointAt(at), { grown: smooth(done, begin, begin + 0.15) });
     });
-    const to = columns[1].strip[0] - 2, grown = smooth(done, 0.08, 0.35), alpha = between(1, 0.35, part(done, 0.8, 1));
-    for (const kind of ["decoder", "cross"]) this.fan(kind, null, step, { from: from[kind], to, grown, alpha });
+    const grown = smooth(done, 0.08, 0.35), alpha = between(1, 0.35, part(done, 0.8, 1));
+    for (const layer of layers) {
+      const { from: before, to } = columnsOf(layout, "target", layer ?? 0), from = this.fansFrom(before);
+      for (const kind of ["decoder", "cross"]) {
+        this.fan(kind, layer, step, { from: from[kind], to: to[0] - 2, grown, alpha });
+      }
+    }
   }
 
   // Where the lines to a column of the decoder begin: at the column before it, and at the memory.
@@ -274,7 +283,7 @@ class Scene {
       if (!tall) this.add("line", { ...look, points, colour: "probability", about: { step, candidate: at } });
       const words = { size, bold: isTaken, alpha, y: middle + 0.35 * size };
       const wide = Math.max(1, room * probability * smooth(shown, 0.3, 0.8));
-      this.add("text", { ...words, x: left - 4, text: shownToken(token), align: "right", most: names - 2 });
+      this.add("text", { ...words, x: box.x + 2, text: shownToken(token), align: "left", most: names - 2 });
       const bar = { x: left, y: top + 0.14 * high, wide, high: 0.72 * high, round: 2 };
       this.add("box", { ...bar, colour: "probability", fill: isTaken ? 0.9 : 0.4, alpha });
       this.add("text", { ...words, x: left + wide + 4, text: shortPercent(probability), align: "left", most: 42 });
@@ -323,7 +332,7 @@ class Scene {
   // Both sentences over the whole, which steps back.
   sentences() {
     const { story: { names }, layout } = this, alpha = smooth(this.ending, 0.15, 0.6);
-    for (const shape of this.shapes) shape.alpha *= 1 - 0.88 * alpha;
+    for (const shape of this.shapes) shape.alpha *= 1 - 0.95 * alpha;
     const both = [[names.source, 0.32, false, "faint"], [names.next, 0.58, true, "probability"]];
     for (const [all, share, bold, colour] of both) {
       const tokens = all.filter((token) => !isSpecial(token));

@@ -37,7 +37,11 @@ export function headings(story, layout, { station, step }) {
     const layer = isHere ? layerOf(story, station) : 0;
     put(title, range, true);
     if (folded) put(isHere ? say("layer_of", { layer, layers: count }) : say("layers", { count }), range);
-    else columns.slice(1).forEach(({ lines, strip }, at) => put(say("layer", { layer: at + 1 }), [lines[0], strip[1]]));
+    else {
+      columns.slice(1).forEach(({ lines, strip }, at) => {
+        put(say("layer", { layer: at + 1 }), tall ? [lines[0], strip[1]] : strip);
+      });
+    }
   };
   put(say("source"), source.words, true);
   if (!tall) put(say("numbers"), source.columns[0].strip);
@@ -45,7 +49,7 @@ export function headings(story, layout, { station, step }) {
   put(say("memory"), layout.memory, true);
   stack("decoder", say(tall ? "decoder" : "decoder_writes"), target);
   if (step >= 0) put(say("written"), target.words, true, tall ? 0 : 1);
-  if (station.kind === "step") put(say(tall ? "mean" : "mean_of_layers"), target.columns[1].lines, false, 2);
+  if (folded && station.kind === "step") put(say(tall ? "mean" : "mean_of_layers"), target.columns[1].lines, false, 2);
   return found;
 }
 
@@ -53,24 +57,34 @@ export function headings(story, layout, { station, step }) {
 export function sentenceAt(story, station) {
   const { source, fed, next, facts, maps } = story, { kind, layer, step } = station;
   if (kind === "end") return endText(story);
-  const most = (map, list) => {
-    const [{ key, weight }] = ranked(map.row(layer, null, step ?? 0), 1);
-    return say("at", { token: list[key], weight });
+  const most = (map, list, count = 1) => {
+    const keys = ranked(map.row(layer, null, step ?? 0), count);
+    return keys.map(({ key, weight }) => say("at", { token: list[key], weight }));
   };
   const isLast = kind === "winner" && !next[1], prefix = kind.startsWith("encoder") && layer ? "again_" : "";
   return say(`at_${isLast ? "only_" : prefix}${keyOf(kind)}`, {
     layer: layer === null ? 0 : layerOf(story, station), step: step + 1, tokens: tokensText(source),
     source: source.length, wide: facts.width, drawn: facts.dimensions.length, hidden: facts.hidden,
-    vocabulary: facts.vocabulary, start: fed[0], token: next[0], pair: kind === "encoder" ? pairText(story, layer) : "",
-    choice: choiceText(story, step ?? 0), back: kind === "step" ? most(maps.decoder, fed) : "",
-    most: kind === "step" || kind === "cross" ? most(maps.cross, source) : "",
+    vocabulary: facts.vocabulary, start: fed[0], token: next[0], end: source.at(-1),
+    choice: choiceText(story, step ?? 0), heads: say("heads", { count: story.heads }),
+    pair: kind === "encoder" ? pairText(story, layer) : "", others: othersText(story),
+    back: kind === "step" ? most(maps.decoder, fed) : "",
+    most: kind === "step" ? most(maps.cross, source) : kind === "cross" ? most(maps.cross, source, 2) : "",
   });
 }
 
 function pairText({ maps, names, source, heads }, layer) {
   const { query, key, weight } = strongest(maps.encoder.at(layer), names.source);
-  const other = query === key ? say("itself") : `“${source[key]}”`;
-  return say("pair", { query: source[query], key: other, weight, heads: say("heads", { count: heads }) });
+  const other = query === key ? say("itself") : `“${source[key]}”`, last = source.length - 1;
+  const pair = say("pair", { query: source[query], key: other, weight, heads: say("heads", { count: heads }) });
+  const map = maps.encoder.at(layer), ofLast = source.reduce((sum, _, row) => sum + map[row * source.length + last], 0);
+  return ofLast > last / 2 ? `${pair} ${say("rest", { token: source[last], weight: ofLast / source.length })}` : pair;
+}
+
+// What the candidates that are not drawn have together.
+function othersText({ steps: [{ rows }], facts: { vocabulary } }) {
+  const share = 1 - rows.reduce((sum, { probability }) => sum + probability, 0);
+  return say("others", { count: vocabulary - rows.length, share: Math.max(0, share) });
 }
 
 function choiceText({ steps, next }, step) {
