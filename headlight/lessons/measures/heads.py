@@ -126,7 +126,7 @@ def heads_that_change(run: Run) -> Answer:
         bounds=(0, heads),
         names={"heads": heads, "count": number, "of_encoder": encoder.size}
         | {"in_encoder": Say("changes" if encoder.any() else "none_changes", {"count": int(encoder.sum())})}
-        | {"kinds": tuple(Say("of_kind", {"kind": str(kind), "n": int(each.sum())}) for kind, each in turned.items())},
+        | {"kinds": tuple(Say(f"of_{kind}", {"n": int(each.sum())}) for kind, each in turned.items())},
     )
 
 

@@ -25,7 +25,7 @@ def test_the_candidates_are_those_of_the_step_in_the_address(step, at, shipped):
     app = open_page(PAGE, decoding_view="candidates", step=step, **cut)
     text, steps = page_text(app), len(shipped.trace(SENTENCE).target_ids)
     assert f"of {len(shipped.tokenizer):,} tokens may be drawn" in text and "at temperature 2" in text
-    assert f"Step {at or steps} of {steps}: after ⟨start⟩" in text
+    assert f"Step {at or steps} of {steps}: after “⟨start⟩" in text
     assert len(app.get("plotly_chart")) == 1
 
 
