@@ -10,7 +10,7 @@
 import { chipText, isSpecial, shownToken } from "../lib/tokens.js";
 import { columnsOf, headSquares, layOut, sentenceLines } from "./layout.js";
 import { progressAt, stationAt, stepAt } from "./story.js";
-import { headings, shortPercent } from "./words.js";
+import { headings, headsText, shortPercent } from "./words.js";
 
 const LEAST_WEIGHT = 0.02; // of a line that is drawn
 const FEW = 16; // keys whose lines are told apart; of more, small weights are fainter
@@ -327,6 +327,9 @@ class Scene {
       this.add("box", { ...box, colour, fill: chosen.head === head ? 1 : 0.3, stroke: 1, round: 2 });
       this.parts.push({ id: `head ${head}`, kind, layer, head, ...box });
     });
+    const { x, y, wide, high } = this.parts.at(-1);
+    const look = { text: headsText(story), size: 11, colour: "faint", align: "left", most: 60 };
+    if (!layout.tall) this.add("text", { ...look, x: x + wide + 4, y: y + high });
   }
 
   // Both sentences over the whole, which steps back.

@@ -16,6 +16,7 @@ export const shortPercent = (share) => percent(share).replace("under", "<").repl
 const stackOf = (kind) => (kind.startsWith("encoder") ? "encoder" : "decoder");
 const layerOf = ({ drawn }, { kind, layer }) => drawn[stackOf(kind)][layer] + 1;
 const keyOf = (kind) => kind.replace(" ", "_");
+export const headsText = ({ heads }) => say("heads", { count: heads });
 const tokensText = (list) => say("tokens", { count: list.length });
 
 export function stationName(story, station) {
@@ -57,26 +58,27 @@ export function headings(story, layout, { station, step }) {
 export function sentenceAt(story, station) {
   const { source, fed, next, facts, maps } = story, { kind, layer, step } = station;
   if (kind === "end") return endText(story);
-  const most = (map, list, count = 1) => {
-    const keys = ranked(map.row(layer, null, step ?? 0), count);
-    return keys.map(({ key, weight }) => say("at", { token: list[key], weight }));
+  const most = (map, list, count, words) => {
+    return ranked(map.row(layer, null, step ?? 0), count).map(({ key, weight }) => words({ token: list[key], weight }));
   };
+  const share = (place) => say("share", place), at = (place) => say("at", place);
   const isLast = kind === "winner" && !next[1], prefix = kind.startsWith("encoder") && layer ? "again_" : "";
   return say(`at_${isLast ? "only_" : prefix}${keyOf(kind)}`, {
     layer: layer === null ? 0 : layerOf(story, station), step: step + 1, tokens: tokensText(source),
     source: source.length, wide: facts.width, drawn: facts.dimensions.length, hidden: facts.hidden,
     vocabulary: facts.vocabulary, start: fed[0], token: next[0], end: source.at(-1),
-    choice: choiceText(story, step ?? 0), heads: say("heads", { count: story.heads }),
+    choice: choiceText(story, step ?? 0), heads: headsText(story),
     pair: kind === "encoder" ? pairText(story, layer) : "", others: othersText(story),
-    back: kind === "step" ? most(maps.decoder, fed) : "",
-    most: kind === "step" ? most(maps.cross, source) : kind === "cross" ? most(maps.cross, source, 2) : "",
+    back: kind === "step" ? most(maps.decoder, fed, 1, share) : "",
+    most: kind === "cross" ? most(maps.cross, source, 2, at) : kind === "step" ? most(maps.cross, source, 1, share) : "",
   });
 }
 
-function pairText({ maps, names, source, heads }, layer) {
+function pairText(story, layer) {
+  const { maps, names, source } = story;
   const { query, key, weight } = strongest(maps.encoder.at(layer), names.source);
   const other = query === key ? say("itself") : `“${source[key]}”`, last = source.length - 1;
-  const pair = say("pair", { query: source[query], key: other, weight, heads: say("heads", { count: heads }) });
+  const pair = say("pair", { query: source[query], key: other, weight, heads: headsText(story) });
   const map = maps.encoder.at(layer), ofLast = source.reduce((sum, _, row) => sum + map[row * source.length + last], 0);
   return ofLast > last / 2 ? `${pair} ${say("rest", { token: source[last], weight: ofLast / source.length })}` : pair;
 }
