@@ -70,7 +70,8 @@ export function sentenceAt(story, station) {
     choice: choiceText(story, step ?? 0), heads: headsText(story),
     pair: kind === "encoder" ? pairText(story, layer) : "", others: othersText(story),
     back: kind === "step" ? most(maps.decoder, fed, 1, share) : "",
-    most: kind === "cross" ? most(maps.cross, source, 2, at) : kind === "step" ? most(maps.cross, source, 1, share) : "",
+    most: kind === "cross" ? most(maps.cross, source, 2, at)
+      : kind === "step" ? most(maps.cross, source, 1, share) : "",
   });
 }
 
