@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from headlight.components.bundle import BundleError, joined, read_parts
-from headlight.language import language
+from headlight.components.bundle import BundleError, in_words, joined, read_parts
+from headlight.language import language, texts_beside
 
 _FOLDER = Path(__file__).parent / "standalone_page"
+_text = texts_beside(__file__)
 _BYTES = "base64 bytes"  # the name that page.js knows bytes by
 
 
@@ -49,9 +50,9 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
         policy=policy(script, style),
         title=html.escape(words.title),
         style=style,
-        above=_paragraphs(words.goal, _labelled("Sentence", words.source), _labelled("Translation", words.translation)),
+        above=_paragraphs(words.goal, _labelled("source", words.source), _labelled("translation", words.translation)),
         markup=parts.markup,
-        below=_paragraphs(_labelled("What to look for", words.look_for), _made_by(words)),
+        below=_paragraphs(_labelled("look_for", words.look_for), _made_by(words)),
         data=as_json({"data": data, "choice": choice}),
         script=script,
     )
@@ -59,8 +60,7 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
 
 def filled(body: Path, **places: str) -> str:
     """Return a page of the common head and a body, with texts in their places: `policy`, `title`, `style`, …"""
-    parts = (path.read_text(encoding="utf-8") for path in (_FOLDER / "head.html", body))
-    return Template("".join(parts)).substitute(places, language=language())
+    return Template(in_words(_FOLDER / "head.html") + in_words(body)).substitute(places, language=language())
 
 
 def keeps_within(name: str, **texts: str) -> None:
@@ -100,14 +100,13 @@ def _encoded(value: object) -> dict[str, str]:
 
 
 def _labelled(label: str, text: str) -> str:
-    return f"{label}: {text}" if text else ""
+    return _text(label, text=text) if text else ""
 
 
 def _made_by(words: Words) -> str:
-    model = f"the checkpoint {words.checkpoint}" if words.checkpoint else "a trained Transformer"
-    made = words.made_from or f"every number is computed by {model}"
-    return f"Made by Headlight: {made}. This page works without a network."
+    made = _text("checkpoint", name=words.checkpoint) if words.checkpoint else _text("model")
+    return _text("made_by", made=words.made_from or made)
 
 
 def _paragraphs(*texts: str) -> str:
-    return "".join(f"<p>{html.escape(' '.join(text.split()))}</p>" for text in texts if text)
+    return "".join(f"<p>{html.escape(text)}</p>" for text in texts if text)

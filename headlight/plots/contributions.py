@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.attribution import Attribution
 from transformer.interpret.rollout import SourceShares
 from transformer.interpret.score_parts import BIASES, ScoreParts, StreamPart
@@ -45,7 +46,6 @@ from .layout import (
 from .names import part_name
 from .numbers import percent, signed
 from .palette import BLUE, FAINT_GREY, GREY, INK, NEGATIVE, OLIVE, POSITIVE, WEIGHT_SCALE, Scale, diverging, see_through
-from .texts import texts_beside
 from .tokens import token_label
 
 _RELATIONS = {"weight": "attends_to", "share": "share_of"}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headlight.language import texts_beside
 from transformer.config import ModelConfig, NormType
 from transformer.model.heads import Head
-
-from .texts import texts_beside
 
 if TYPE_CHECKING:  # it reads PyTorch, which texts do without
     from transformer.interpret.score_parts import StreamPart

@@ -3,6 +3,7 @@
 
 export const LANGUAGE = {
   code: "en", decimal: ".", thousands: ",", under: "under 1 %", over: "over 99 %", quotes: ["“", "”"],
+  languages: {},
 };
 
 // A number that is written as in English: 1,234.5 as 1.234,5.
@@ -13,3 +14,6 @@ export function quotations(text) {
   const [first, last] = LANGUAGE.quotes;
   return LANGUAGE.code === "en" ? text : text.replace(/“([^“”„]*)”/g, (_, quotation) => first + quotation + last);
 }
+
+// A language, given by its English name, within a sentence.
+export const nameOfLanguage = (name) => LANGUAGE.languages[name] ?? name;

@@ -5,6 +5,7 @@ from headlight.app.finding import Templates
 from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
+from headlight.language import name_of_language
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
@@ -52,7 +53,7 @@ def live_size(checkpoint: Checkpoint) -> int:
 
 def subject(checkpoint: Checkpoint, name: str) -> str:
     """Return the languages of a checkpoint, "English to German", or its name where they are unknown."""
-    read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
+    read, written = (name_of_language(checkpoint.data.get(f"{side}_language", "")) for side in ("source", "target"))
     return TEMPLATES.text("subject", read=read, written=written) if read and written else name
 
 
