@@ -60,7 +60,9 @@ def texts_of(path: Path) -> Mapping[str, Any]:
 
 def form_of(template: str | Mapping[str, str], numbers: Mapping[str, Any]) -> str:
     """Return a template itself, or of its plural forms `one` and `other` the one for the number `count`."""
-    return template if isinstance(template, str) else template["one" if numbers["count"] == 1 else "other"]
+    if isinstance(template, str):
+        return template
+    return template["one" if numbers["count"] in convention("one") else "other"]
 
 
 def texts_beside(module: str) -> Callable[..., str]:

@@ -142,6 +142,18 @@ class Templates:
             watch(finding)
         return finding
 
+    def notice(self, name: str) -> str:
+        """Return a text for the argument of a decorator: `str` fills it when it is shown, in the language then."""
+        fill = self.text
+
+        class Notice(str):
+            __slots__ = ()
+
+            def __str__(self) -> str:
+                return fill(name)
+
+        return Notice(name)
+
     def text(self, name: str, /, **numbers: Any) -> str:
         """Return a filled template that stands alone: a caption, a label, an alt text."""
         return self(name, **numbers).headline

@@ -11,6 +11,7 @@ from support.traces import made_trace
 from headlight.app.facts import pattern_words
 from headlight.app.finding import Templates
 from headlight.app.selection import Selection, parse_numbers
+from headlight.language import form_of, speaking
 from headlight.plots.names import head_name, kind_head_name, sentence_case
 from headlight.plots.numbers import format_distinct, format_probability, percent, signed
 from headlight.views.live.content import RULES
@@ -35,6 +36,11 @@ def filled(argument: list) -> str:
     return str(Templates(lambda: {"texts": {"text": template}})("text", **values))
 
 
+def plurals(interface: str) -> list[str]:
+    with speaking(interface):
+        return [form_of({"one": "one", "other": "other"}, {"count": count}) for count in range(3)]
+
+
 def several(text: str) -> str:
     return heads_address(parse_heads(text, {kind: size[:2] for kind, size in SIZES.items()}))
 
@@ -46,6 +52,7 @@ def several(text: str) -> str:
         ("chance", format_probability),
         ("signed", lambda arguments: signed(*arguments)),
         ("distinct", lambda values: format_distinct(*values)),
+        ("plurals", plurals),
         ("sentences", sentence_case),
         ("templates", filled),
         ("headNames", lambda arguments: head_name(*arguments)),

@@ -3,7 +3,8 @@
 
 export const LANGUAGE = {
   code: "en", decimal: ".", thousands: ",", under: "under 1 %", over: "over 99 %", quotes: ["“", "”"],
-  languages: {},
+  glyphs: { "</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩" },
+  places: {}, languages: {},
 };
 
 // A number that is written as in English: 1,234.5 as 1.234,5.

@@ -7,10 +7,10 @@ export const LEAST_SHOWN = 0.005; // nats, or a share: two digits do not show le
 
 export const quoted = (token) => LANGUAGE.quotes.join(token);
 
-// A token with its number, from 1, where another one reads the same: “▁no” (query 3).
+// A token with its number, from 1, where another one reads the same: “▁no” (query 3). noun: of LANGUAGE.places.
 export function quotedAt(tokens, place, noun) {
   const isTwice = tokens.indexOf(tokens[place]) !== tokens.lastIndexOf(tokens[place]);
-  return quoted(tokens[place]) + (isTwice ? ` (${noun} ${place + 1})` : "");
+  return quoted(tokens[place]) + (isTwice ? ` (${LANGUAGE.places[noun] ?? noun} ${place + 1})` : "");
 }
 
 export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);

@@ -54,7 +54,7 @@ def _usual(request: TranslationRequest) -> float | None:
     return float(tokens.mean()) if len(tokens) else None
 
 
-@results.cached(max_entries=16, show_spinner=TEMPLATES.text("measuring"))
+@results.cached(max_entries=16, show_spinner=TEMPLATES.notice("measuring"))
 def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
     """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
     first sentence pairs, the references fed: [tokens].

@@ -99,7 +99,7 @@ def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
     return results.load_optional(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
 
 
-@results.cached(max_entries=32, show_spinner=TEMPLATES.text("looking"))
+@results.cached(max_entries=32, show_spinner=TEMPLATES.notice("looking"))
 def second_sentence(request: TranslationRequest) -> str:
     """Return the text with two words exchanged or one repeated, so that it has as many tokens and another translation.
 
@@ -113,7 +113,7 @@ def second_sentence(request: TranslationRequest) -> str:
     return next((text for text, ids in zip(fitting, translations, strict=True) if ids != first.target_ids), "")
 
 
-@results.cached(max_entries=64, show_spinner=TEMPLATES.text("patching"))
+@results.cached(max_entries=64, show_spinner=TEMPLATES.notice("patching"))
 def patching_of(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
     """Return the share of the difference between two sentences that each cell of a site restores."""
     return patching_map(results.translator(checkpoint).model, question, site, part)
