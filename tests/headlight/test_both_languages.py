@@ -84,7 +84,7 @@ def test_what_follows_from_a_trace(case):
 
 @pytest.mark.parametrize("pattern", Pattern)
 def test_every_pattern_has_its_words_wherever_it_is_named(pattern):
-    words, short = pattern_words()[pattern]
+    words, short, _ = pattern_words()[pattern]
     assert words and max(map(len, short.split())) <= 7, "a word per line of a thumbnail"
     assert pattern in RULES["thresholds"]
     assert words in describe_role({pattern: Role(9, 9, 10)}, 10).headline
