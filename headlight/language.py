@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, reduce
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ class LocalFormatter(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
         """Format one value."""
         text = str(format(value, spec))
-        return number(text) if isinstance(value, int | float) else text
+        return number(text) if isinstance(value, Real) else text
 
 
 def first_known(*choices: str) -> str:
