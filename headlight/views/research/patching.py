@@ -9,6 +9,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import from_list, line, one_of, slider_over
+from headlight.app.errors import error_text
 from headlight.app.finding import Finding, Templates
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import (
@@ -75,7 +76,7 @@ def show(request: TranslationRequest) -> None:
         tokenizer = results.translator(request.checkpoint).tokenizer
         question = question_of(*both) if name == OWN else pairs[name].question(tokenizer)
     except UserError as error:
-        st.warning(plain(TEMPLATES.text("impossible", error=error)), icon=":material/edit:")
+        st.warning(plain(TEMPLATES.text("impossible", error=error_text(error))), icon=":material/edit:")
         return
     _show_map(request, question, patched)
 
