@@ -115,10 +115,11 @@ def merged(texts: Any, others: Any) -> Any:
 
 
 def number(text: str) -> str:
-    """Return a number that is written as in English as the language of the interface writes it: 1,234.5 as 1.234,5."""
+    """Return a number that is written as in English as the interface's language writes it: 1,234.5 % as 1.234,5 %."""
     if language() == ENGLISH:
         return text
-    return text.translate(str.maketrans({",": convention("thousands"), ".": convention("decimal")}))
+    signs = {",": "thousands", ".": "decimal", " ": "space"}
+    return text.translate(str.maketrans({sign: convention(name) for sign, name in signs.items()}))
 
 
 def quotations(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from headlight.language import ENGLISH, language, number, speaking
+from headlight.language import ENGLISH, number, speaking
 
 from .finding import Templates
 
@@ -13,8 +13,6 @@ _NUMBER = re.compile(r"[\d,]+")
 
 def error_text(error: Exception) -> str:
     """Return an error's sentence, translated where texts.toml has its English one as a template."""
-    if language() == ENGLISH:
-        return str(error)
     with speaking(ENGLISH):
         templates = TEMPLATES.texts
     for name, template in templates.items():

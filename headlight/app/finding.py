@@ -144,15 +144,7 @@ class Templates:
 
     def notice(self, name: str) -> str:
         """Return a text for the argument of a decorator: `str` fills it when it is shown, in the language then."""
-        fill = self.text
-
-        class Notice(str):
-            __slots__ = ()
-
-            def __str__(self) -> str:
-                return fill(name)
-
-        return Notice(name)
+        return type("Notice", (str,), {"__str__": lambda _: self.text(name)})(name)
 
     def text(self, name: str, /, **numbers: Any) -> str:
         """Return a filled template that stands alone: a caption, a label, an alt text."""

@@ -45,14 +45,15 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
     modules, (component, start) = joined(parts.module, _FOLDER / "page.js")
     script = f"{modules}{start}({component});\n"
     keeps_within(entry, script=script, style=style)
+    made_by = _text("checkpoint", name=words.checkpoint) if words.checkpoint else _text("model")
     return filled(
         _FOLDER / "page.html",
         policy=policy(script, style),
         title=html.escape(words.title),
         style=style,
-        above=_paragraphs(words.goal, _labelled("source", words.source), _labelled("translation", words.translation)),
+        above=_paragraphs(goal=words.goal, source=words.source, translation=words.translation),
         markup=parts.markup,
-        below=_paragraphs(_labelled("look_for", words.look_for), _made_by(words)),
+        below=_paragraphs(look_for=words.look_for, made_by=words.made_from or made_by),
         data=as_json({"data": data, "choice": choice}),
         script=script,
     )
@@ -99,14 +100,5 @@ def _encoded(value: object) -> dict[str, str]:
     return {_BYTES: base64.b64encode(value).decode("ascii")}
 
 
-def _labelled(label: str, text: str) -> str:
-    return _text(label, text=text) if text else ""
-
-
-def _made_by(words: Words) -> str:
-    made = _text("checkpoint", name=words.checkpoint) if words.checkpoint else _text("model")
-    return _text("made_by", made=words.made_from or made)
-
-
-def _paragraphs(*texts: str) -> str:
-    return "".join(f"<p>{html.escape(text)}</p>" for text in texts if text)
+def _paragraphs(**texts: str) -> str:
+    return "".join(f"<p>{html.escape(_text(name, text=text))}</p>" for name, text in texts.items() if text)

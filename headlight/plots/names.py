@@ -48,15 +48,10 @@ def kind_head_name(head: Head) -> str:
     return _text("kind_head", kind=kind_words(head.kind), head=one_head_name(*head.index))
 
 
-def part_kind(kind: str) -> str:
-    """Return a kind of parts of a residual stream, such as "feed-forward"."""
-    return _text(kind)
-
-
 def part_name(part: StreamPart) -> str:
     """Return a part of a residual stream, counted from 1: "cross head 2.4", "self-attention 2", "feed-forward 2"."""
     if part.layer is None:
-        return part_kind(part.kind)
+        return kind_words(part.kind)
     if part.head is not None:
         return _text(f"{part.kind}_head", layer=part.layer + 1, head=part.head + 1)
     group = {"encoder": "self_attention", "decoder": "self_attention", "cross": "cross_attention"}

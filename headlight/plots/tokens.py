@@ -21,11 +21,7 @@ _WORD_ENDS = frozenset({"</s>", "<s>", "<pad>", SPACE})
 _TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
 _SPECIAL_IN_SENTENCE = re.compile(rf"(?<![^\s“|])(?:{'|'.join(map(re.escape, GLYPHS))})(?![^\s”|.,:;])")
 _text = texts_beside(__file__)
-
-
-def nothing() -> str:
-    """Return what stands in place of an empty translation."""
-    return _text("nothing")
+nothing = functools.partial(_text, "nothing")  # in place of an empty translation
 
 
 def token_label(token: str) -> str:

@@ -13,7 +13,7 @@ from headlight.app.finding import Templates
 from headlight.app.selection import Selection, parse_numbers
 from headlight.language import form_of, speaking
 from headlight.plots.names import head_name, kind_head_name, sentence_case
-from headlight.plots.numbers import format_distinct, format_probability, percent, signed
+from headlight.plots.numbers import format_probability, percent, signed
 from headlight.views.live.content import RULES
 from headlight.views.research.atlas_content import describe_role
 from transformer.corpus import Role
@@ -51,7 +51,6 @@ def several(text: str) -> str:
         ("percent", percent),
         ("chance", format_probability),
         ("signed", lambda arguments: signed(*arguments)),
-        ("distinct", lambda values: format_distinct(*values)),
         ("plurals", plurals),
         ("sentences", sentence_case),
         ("templates", filled),

@@ -1,9 +1,8 @@
 """Example cards of Home, facts of its token lines, and findings on a translation and on the map of one head."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,12 +38,9 @@ def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[
     label = TEMPLATES.text("try_it")
     made = (Card(source, TEMPLATES.text("in_replay", target=target), {label: source}) for source, target in probes[:3])
     cards = texts_of(_CARDS).get(f"{source_language} to {target_language}", ())
-    return tuple(map(_card, cards)) or tuple(made)
-
-
-def _card(card: Mapping[str, Any]) -> Card:
-    labels, sentences = card.get("labels", card["sentences"]), card["sentences"]
-    return Card(card["title"], card["question"], dict(zip(labels, sentences, strict=True)))
+    named = [dict(zip(card.get("labels", card["sentences"]), card["sentences"], strict=True)) for card in cards]
+    known = (Card(card["title"], card["question"], each) for card, each in zip(cards, named, strict=True))
+    return tuple(known) or tuple(made)
 
 
 def lines_facts(trace: Trace, shown: AttentionMap, training: TrainingConfig | None) -> dict:

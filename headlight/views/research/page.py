@@ -71,7 +71,7 @@ def _show_tile(name: str) -> None:
     """Show a tile whose button, as large as the tile, opens the view."""
     with st.container(border=True, gap=None, key=f"tile_{name.replace(' ', '_')}"):
         st.html(f'<img src="{_picture(name)}" alt=""><p>{html.escape(texts_of(TILES)[name]["question"])}</p>')
-        st.button(_title(name), key=f"open_{name}", on_click=_opener(name), type="tertiary")
+        st.button(sentence_case(option_label(name)), key=f"open_{name}", on_click=_opener(name), type="tertiary")
 
 
 def _picture(name: str) -> str:
@@ -87,15 +87,11 @@ def _show_ways(names: list[str], name: str) -> None:
     with beside_title(), st.container(horizontal=True, gap="small", vertical_alignment="center", key="research_ways"):
         label = TEMPLATES.text("all_views")
         st.button(label, key="all_views", on_click=_opener(""), icon=":material/apps:", type="tertiary")
-        st.markdown(f"**{_title(name)}**", width="content")
+        st.markdown(f"**{sentence_case(option_label(name))}**", width="content")
         for step, icon in ((-1, "arrow_back"), (1, "arrow_forward")):
             other = names[(at + step) % len(names)]
-            label, key = _title(other), f"neighbour_{step}"
+            label, key = sentence_case(option_label(other)), f"neighbour_{step}"
             st.button(label, key=key, on_click=_opener(other), icon=f":material/{icon}:", type="tertiary")
-
-
-def _title(name: str) -> str:
-    return sentence_case(option_label(name))
 
 
 def _opener(name: str) -> partial:

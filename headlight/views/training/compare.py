@@ -44,8 +44,7 @@ HYPERPARAMETERS = {
 def show(request: TranslationRequest) -> None:
     """Show the hyperparameter, its two values, the start, and both runs as they go. Raises UserError."""
     st.markdown(TEMPLATES.text("intro"))
-    name = one_of(tuple(HYPERPARAMETERS), "hyperparameter")
-    hyperparameter = HYPERPARAMETERS[name]
+    hyperparameter = HYPERPARAMETERS[name := one_of(tuple(HYPERPARAMETERS), "hyperparameter")]
     values = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
         first, second = (one_of(values, f"{run}_{hyperparameter.field}") for run in ("first", "second"))
