@@ -75,7 +75,7 @@ def test_a_wall_and_a_phone_go_to_an_answer_without_an_english_word(visitor, add
         assert not KEY.search(text) and not ENGLISH.search(text) and "”" not in text, text
 
 
-def read(place) -> str:
+def read(part) -> str:
     """Return what is read in a page or a part of it, without quotations."""
-    text = (place.locator("body") if hasattr(place, "goto") else place).inner_text()
+    text = (part.locator("body") if hasattr(part, "goto") else part).inner_text()
     return re.sub(r"„[^“]*“|«[^»]*»", "", text)

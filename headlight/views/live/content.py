@@ -5,7 +5,7 @@ from headlight.app.finding import Templates
 from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
-from headlight.language import name_of_language
+from headlight.language import name_of_language, quotations
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
@@ -62,7 +62,7 @@ def live_words(
 ) -> dict:
     """Return the page's data for JavaScript: texts, thresholds, options, the cards of the home."""
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
-    sides = read or "source", written or "target"
+    sides = name_of_language(read) or "source", name_of_language(written) or "target"
     cards, probes = cards_of(read, written, checkpoint.probes), checkpoint.probes
     settings = checkpoint.settings("label_smoothing")
     first = PARAMETERS["text"].default if read in ("English", "") or not probes else probes[0][0]
@@ -74,7 +74,9 @@ def live_words(
         "options": OPTIONS,
         "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},
         "replay": replay_words(replay, sides, checkpoint.training),
-        "cards": [vars(card) for card in cards],
+        "cards": [
+            vars(card) | {"title": quotations(card.title), "question": quotations(card.question)} for card in cards
+        ],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
     }
 
