@@ -8,7 +8,6 @@ from .finding import Templates
 
 TEMPLATES = Templates.beside(__file__)
 _FIELD = re.compile(r"\\\{(\w+)\\\}")
-_NUMBER = re.compile(r"[\d,]+")
 
 
 def error_text(error: Exception) -> str:
@@ -17,6 +16,6 @@ def error_text(error: Exception) -> str:
         templates = TEMPLATES.texts
     for name, template in templates.items():
         if match := re.fullmatch(_FIELD.sub(r"(?P<\1>.+)", re.escape(template)), str(error)):
-            values = {key: number(each) if _NUMBER.fullmatch(each) else each for key, each in match.groupdict().items()}
+            values = {key: number(each) if each[0].isdigit() else each for key, each in match.groupdict().items()}
             return TEMPLATES.text(name, **values)
     return str(error)

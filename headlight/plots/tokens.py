@@ -20,8 +20,7 @@ _WORD_ENDS = frozenset({"</s>", "<s>", "<pad>", SPACE})
 # The beginning of a token in a sentence: at its start, after a blank, a quotation mark, or between two of one label.
 _TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
 _SPECIAL_IN_SENTENCE = re.compile(rf"(?<![^\s“|])(?:{'|'.join(map(re.escape, GLYPHS))})(?![^\s”|.,:;])")
-_text = texts_beside(__file__)
-nothing = functools.partial(_text, "nothing")  # in place of an empty translation
+nothing = functools.partial(texts_beside(__file__), "nothing")  # in place of an empty translation
 
 
 def token_label(token: str) -> str:

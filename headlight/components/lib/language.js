@@ -3,8 +3,7 @@
 
 export const LANGUAGE = {
   code: "en", decimal: ".", thousands: ",", space: " ", under: "under 1 %", over: "over 99 %", quotes: ["“", "”"],
-  glyphs: { "</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩" },
-  places: {}, languages: {},
+  glyphs: { "</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩" }, places: {}, languages: {},
 };
 
 // A number that is written as in English: 1,234.5 % as 1.234,5 %.

@@ -5,7 +5,7 @@ from headlight.app.finding import Templates
 from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
-from headlight.language import name_of_language, quotations
+from headlight.language import name_of_language
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
@@ -74,9 +74,7 @@ def live_words(
         "options": OPTIONS,
         "decoding": {name: _number(PARAMETERS[name]) for name in ("beam", "alpha", "temperature", "topk", "seed")},
         "replay": replay_words(replay, sides, checkpoint.training),
-        "cards": [
-            vars(card) | {"title": quotations(card.title), "question": quotations(card.question)} for card in cards
-        ],
+        "cards": [vars(card) for card in cards],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
     }
 
