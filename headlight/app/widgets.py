@@ -228,7 +228,7 @@ def show_warnings(request: TranslationRequest) -> None:
         _show_other_language(other, request.text, translator)
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:
-        reads = TEMPLATES("reads", language=name_of_language(language)) if language else ""
+        reads = TEMPLATES.text("reads", language=name_of_language(language)) if language else ""
         text = TEMPLATES.text("unknown", reads=reads, characters=tuple(unknown[:10]))
         st.warning(plain(text), icon=":material/help:")
     if not trace.finished:
