@@ -15,7 +15,7 @@ from typing import Any
 
 from headlight.app.finding import Formatter
 from headlight.language import LANGUAGES, form_of, number, texts_of
-from headlight.plots.names import kind_words, part_name, sentence_case
+from headlight.plots.names import part_name, sentence_case
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import nothing
 from transformer.model.heads import Head
@@ -123,7 +123,6 @@ def translated(text: str) -> str:
 # Formats of lessons besides those of findings.
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "capital": lambda value: sentence_case(str(value)),  # at the beginning of a sentence
-    "kind": kind_words,
     "number": number_words,
     "output": quoted_output,
     "translation": translated,  # at the end of a sentence
