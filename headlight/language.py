@@ -6,10 +6,12 @@ shown in English. In all of them quotations stand between “ and ”, and numbe
 """
 
 import re
+import string
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, reduce
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,29 @@ def texts_of(path: Path) -> Mapping[str, Any]:
 
 def form_of(template: str | Mapping[str, str], numbers: Mapping[str, Any]) -> str:
     """Return a template itself, or of its plural forms `one` and `other` the one for the number `count`."""
-    return template if isinstance(template, str) else template["one" if numbers["count"] == 1 else "other"]
+    if isinstance(template, str):
+        return template
+    return template["one" if numbers["count"] in convention("one") else "other"]
+
+
+def texts_beside(module: str) -> Callable[..., str]:
+    """Return a function that fills a text of a module, given its file, from texts.toml in the same folder."""
+    path = Path(module)
+
+    def fill(name: str, /, **values: object) -> str:
+        text = form_of(texts_of(path.with_name("texts.toml"))[path.stem]["texts"][name], values)
+        return text.format(**values) if language() == ENGLISH else LocalFormatter().vformat(text, (), values)
+
+    return fill
+
+
+class LocalFormatter(string.Formatter):
+    """Python's formats, with numbers as the language of the interface writes them."""
+
+    def format_field(self, value: Any, spec: str) -> str:
+        """Format one value."""
+        text = str(format(value, spec))
+        return number(text) if isinstance(value, Real) else text
 
 
 def first_known(*choices: str) -> str:
@@ -91,10 +115,11 @@ def merged(texts: Any, others: Any) -> Any:
 
 
 def number(text: str) -> str:
-    """Return a number that is written as in English as the language of the interface writes it: 1,234.5 as 1.234,5."""
+    """Return a number that is written as in English as the interface's language writes it: 1,234.5 % as 1.234,5 %."""
     if language() == ENGLISH:
         return text
-    return text.translate(str.maketrans({",": convention("thousands"), ".": convention("decimal")}))
+    signs = {",": "thousands", ".": "decimal", " ": "space"}
+    return text.translate(str.maketrans({sign: convention(name) for sign, name in signs.items()}))
 
 
 def quotations(text: str) -> str:

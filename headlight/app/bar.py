@@ -195,7 +195,7 @@ def usual_task(checkpoint: Checkpoint) -> str:
 def _options(checkpoint: CheckpointFiles) -> Strategy:
     """Show decoding, facts on the model and the citation behind one button; return the decoding strategy."""
     kind = state.value("decoding")
-    label = f"⋯ {kind}" if kind in DECODING[1:] else "⋯"
+    label = f"⋯ {choices.option_label(kind)}" if kind in DECODING[1:] else "⋯"
     with st.popover(label, key="options", help=TEMPLATES.text("options_help")):
         strategy = _decoding()
         _describe(checkpoint)

@@ -31,9 +31,10 @@ def pattern_place(pattern: Pattern) -> str:
     return TEMPLATES.text(pattern)
 
 
-def pattern_words() -> dict[Pattern, tuple[str, str]]:
-    """Return for each pattern the place of a row's largest weight, and a word per line for a thumbnail."""
-    return {pattern: (pattern_place(pattern), TEMPLATES.text(f"{pattern}, short")) for pattern in Pattern}
+def pattern_words() -> dict[Pattern, tuple[str, ...]]:
+    """Return for each pattern the place of a row's largest weight, a word per line for a thumbnail, and its name."""
+    forms = ("", ", short", ", name")
+    return {pattern: tuple(TEMPLATES.text(f"{pattern}{form}") for form in forms) for pattern in Pattern}
 
 
 def to_steps(weights: np.ndarray, steps: float = STEPS) -> np.ndarray:

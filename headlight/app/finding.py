@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headlight.language import form_of, number, texts_of
+from headlight.language import LocalFormatter, form_of, number, texts_of
 from headlight.plots.names import kind_head_name, one_head_name
 from headlight.plots.numbers import factor, format_error, format_probability, percent, pluralize, scientific, signed
 from headlight.plots.tokens import quoted, quoted_at
@@ -48,7 +47,7 @@ class TokenAt:
         return quoted_at(self.tokens, self.position, self.noun)
 
 
-class Formatter(string.Formatter):
+class Formatter(LocalFormatter):
     """Python's formats and FORMATS; the format of a tuple is the text between its items."""
 
     def format_field(self, value: Any, spec: str) -> str:
@@ -58,8 +57,7 @@ class Formatter(string.Formatter):
         name, _, argument = spec.partition(" ")
         if name in FORMATS:
             return FORMATS[name](value, *filter(None, [argument]))
-        text = format(value, spec)
-        return number(text) if isinstance(value, int | float) else text
+        return super().format_field(value, spec)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +141,10 @@ class Templates:
         for watch in _watchers:
             watch(finding)
         return finding
+
+    def notice(self, name: str) -> str:
+        """Return a text for the argument of a decorator: `str` fills it when it is shown, in the language then."""
+        return type("Notice", (str,), {"__str__": lambda _: self.text(name)})(name)
 
     def text(self, name: str, /, **numbers: Any) -> str:
         """Return a filled template that stands alone: a caption, a label, an alt text."""

@@ -100,6 +100,7 @@ def run_page(page: Page, request: TranslationRequest) -> None:
     from transformer.errors import UserError
 
     from . import widgets
+    from .errors import error_text
 
     if not is_home(page):
         _show_title(page.title)
@@ -107,7 +108,7 @@ def run_page(page: Page, request: TranslationRequest) -> None:
     try:
         page.run()
     except UserError as error:
-        st.warning(widgets.plain(str(error)), icon=":material/edit:")
+        st.warning(widgets.plain(error_text(error)), icon=":material/edit:")
 
 
 def take_request() -> TranslationRequest:

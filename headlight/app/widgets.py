@@ -22,7 +22,7 @@ from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
 from headlight.plots.names import sentence_case
 from headlight.plots.numbers import percent
-from headlight.plots.tokens import GLYPHS, NOTHING, chip_text, in_words, spoken
+from headlight.plots.tokens import GLYPHS, chip_text, in_words, nothing, spoken
 from transformer import Trace, Translator
 from transformer.checkpoint import data_of
 from transformer.interpret.head_patterns import word_ranges
@@ -202,7 +202,7 @@ def offer_downloads() -> None:
 
 def one_line(text: str) -> str:
     """Return a translation on one line, escaped for Markdown; a notice for an empty one."""
-    return " ".join(text.split()).translate(_ESCAPED) or NOTHING
+    return " ".join(text.split()).translate(_ESCAPED) or nothing()
 
 
 def show_translation(request: TranslationRequest) -> Trace:
@@ -228,7 +228,7 @@ def show_warnings(request: TranslationRequest) -> None:
         _show_other_language(other, request.text, translator)
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:
-        reads = TEMPLATES("reads", language=name_of_language(language)) if language else ""
+        reads = TEMPLATES.text("reads", language=name_of_language(language)) if language else ""
         text = TEMPLATES.text("unknown", reads=reads, characters=tuple(unknown[:10]))
         st.warning(plain(text), icon=":material/help:")
     if not trace.finished:

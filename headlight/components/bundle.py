@@ -59,10 +59,10 @@ def read_parts(entry: str) -> Parts:
     module = (FOLDER / entry).with_suffix(".js")
     markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
     styles = [*(FOLDER / name for name in SHARED_STYLES), own_style] if own_style.exists() else []
-    return Parts(module, _in_words(markup), "".join(map(whole, styles)))
+    return Parts(module, in_words(markup), "".join(map(whole, styles)))
 
 
-def _in_words(markup: Path) -> str:
+def in_words(markup: Path) -> str:
     """Return an HTML file with the files that it includes and the texts of its folder, and of lib, in their places."""
     files = [folder / "texts.toml" for folder in (FOLDER / "lib", markup.parent)]
     texts = {name: text for file in files if file.exists() for name, text in texts_of(file).get("markup", {}).items()}

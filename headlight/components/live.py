@@ -13,11 +13,13 @@ from pathlib import Path
 
 from headlight.components.bundle import SHARED_STYLES, joined, read_parts, slimmed, slimmed_style, whole
 from headlight.components.standalone import as_json, filled, keeps_within, policy
+from headlight.language import texts_beside
 
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "live_page" / "page.js"
 _ENGINE = _FOLDER / "engine"
 _PAGE_BEGINS = "// the page\n"  # in the script; page.js makes the worker from the text before it
+_text = texts_beside(__file__)
 COMPONENTS = {
     "lines": "token_lines/lines",
     "explorer": "attention_explorer/explorer",
@@ -81,7 +83,7 @@ def _packed(data: dict) -> str:
 
 def _below(origin: str, sources: Sequence[str]) -> str:
     items = "".join(f"<li>{html.escape(source)}</li>" for source in sources)
-    folded = f"<details><summary>What the model was trained on</summary><ul>{items}</ul></details>" if items else ""
+    folded = f"<details><summary>{_text('trained_on')}</summary><ul>{items}</ul></details>" if items else ""
     return f"<p>{html.escape(origin)}</p>{folded}"
 
 
@@ -101,14 +103,14 @@ def index_page(entries: Sequence[Entry]) -> str:
     style = whole(_FOLDER / "live_page" / "index.css")
     items = "".join(
         f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '
-        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span>"
+        f"<span>{_text('size', millions=entry.parameters / 1e6, megabytes=entry.bytes / 1e6)}</span>"
         f"{_lesson_links(entry)}</li>"
         for entry in entries
     )
     return filled(
         _FOLDER / "live_page" / "index.html",
         policy=policy("", style),
-        title="Headlight: live models",
+        title=html.escape(_text("models")),
         style=style,
         items=items,
     )
@@ -120,4 +122,4 @@ def _lesson_links(entry: Entry) -> str:
         f'<li><a href="{html.escape(entry.file)}#home?lesson={html.escape(name)}">{html.escape(title)}</a></li>'
         for name, title in entry.lessons.items()
     )
-    return f"<details><summary>Lessons</summary><ol>{links}</ol></details>" if links else ""
+    return f"<details><summary>{_text('lessons')}</summary><ol>{links}</ol></details>" if links else ""

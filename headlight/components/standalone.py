@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from headlight.components.bundle import BundleError, joined, read_parts
-from headlight.language import language
+from headlight.components.bundle import BundleError, in_words, joined, read_parts
+from headlight.language import language, texts_beside
 
 _FOLDER = Path(__file__).parent / "standalone_page"
+_text = texts_beside(__file__)
 _BYTES = "base64 bytes"  # the name that page.js knows bytes by
 
 
@@ -44,14 +45,15 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
     modules, (component, start) = joined(parts.module, _FOLDER / "page.js")
     script = f"{modules}{start}({component});\n"
     keeps_within(entry, script=script, style=style)
+    made_by = _text("checkpoint", name=words.checkpoint) if words.checkpoint else _text("model")
     return filled(
         _FOLDER / "page.html",
         policy=policy(script, style),
         title=html.escape(words.title),
         style=style,
-        above=_paragraphs(words.goal, _labelled("Sentence", words.source), _labelled("Translation", words.translation)),
+        above=_paragraphs(goal=words.goal, source=words.source, translation=words.translation),
         markup=parts.markup,
-        below=_paragraphs(_labelled("What to look for", words.look_for), _made_by(words)),
+        below=_paragraphs(look_for=words.look_for, made_by=words.made_from or made_by),
         data=as_json({"data": data, "choice": choice}),
         script=script,
     )
@@ -59,8 +61,7 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
 
 def filled(body: Path, **places: str) -> str:
     """Return a page of the common head and a body, with texts in their places: `policy`, `title`, `style`, …"""
-    parts = (path.read_text(encoding="utf-8") for path in (_FOLDER / "head.html", body))
-    return Template("".join(parts)).substitute(places, language=language())
+    return Template(in_words(_FOLDER / "head.html") + in_words(body)).substitute(places, language=language())
 
 
 def keeps_within(name: str, **texts: str) -> None:
@@ -99,15 +100,5 @@ def _encoded(value: object) -> dict[str, str]:
     return {_BYTES: base64.b64encode(value).decode("ascii")}
 
 
-def _labelled(label: str, text: str) -> str:
-    return f"{label}: {text}" if text else ""
-
-
-def _made_by(words: Words) -> str:
-    model = f"the checkpoint {words.checkpoint}" if words.checkpoint else "a trained Transformer"
-    made = words.made_from or f"every number is computed by {model}"
-    return f"Made by Headlight: {made}. This page works without a network."
-
-
-def _paragraphs(*texts: str) -> str:
-    return "".join(f"<p>{html.escape(' '.join(text.split()))}</p>" for text in texts if text)
+def _paragraphs(**texts: str) -> str:
+    return "".join(f"<p>{html.escape(_text(name, text=text))}</p>" for name, text in texts.items() if text)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from headlight.language import ENGLISH
+from headlight.language import language as interface
+
 FILE = Path(__file__).with_name("glosses.toml")
 
 
@@ -17,6 +20,11 @@ def _read() -> dict[str, dict[str, str]]:
 def glosses(language: str) -> Mapping[str, str]:
     """Return the meanings of a language's words as tokens have them, "sie": "she"; empty for a language without any."""
     return _read().get(language, {})
+
+
+def shown_glosses(language: str) -> Mapping[str, str]:
+    """Return `glosses` for readers of them: none in another interface than the English one."""
+    return glosses(language) if interface() == ENGLISH else {}
 
 
 def fitting(meanings: str, sentence: str) -> str:

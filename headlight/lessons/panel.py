@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from headlight.app import bar, results, state
+from headlight.app.errors import error_text
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
 from headlight.app.statics import style
@@ -177,7 +178,7 @@ def _pose_addressed(lesson: Lesson, number: int, request: TranslationRequest) ->
     try:
         return pose(lesson, number, Run(request, _address()))
     except UserError as error:
-        return StepView(lesson, number, Run(request), undecided=str(error))
+        return StepView(lesson, number, Run(request), undecided=error_text(error))
 
 
 def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, number: int | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
+from headlight.language import language
 
 from .answer import MEASURES, Answer, Run, Undecided, Value
 
@@ -53,7 +54,7 @@ def answer_of(run: Run, name: str, arguments: Mapping[str, Any]) -> Answer:
     """
     if getattr(all_measures()[name], "reads_address", False):
         return all_measures()[name](run, **arguments)
-    answer = _cached_answer(run.request, name, tuple(sorted(arguments.items())))
+    answer = _cached_answer(run.request, name, tuple(sorted(arguments.items())), language())
     if isinstance(answer, Undecided):
         raise answer
     return answer
@@ -61,7 +62,7 @@ def answer_of(run: Run, name: str, arguments: Mapping[str, Any]) -> Answer:
 
 @results.cached(max_entries=256, show_spinner=False)
 def _cached_answer(
-    request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...]
+    request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...], interface: str
 ) -> Answer | Undecided:
     try:
         return all_measures()[name](Run(request), **dict(arguments))

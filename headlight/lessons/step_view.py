@@ -8,14 +8,13 @@ from itertools import pairwise
 from zlib import crc32
 
 from headlight.app import results
-from headlight.language import convention
 from headlight.plots.tokens import CONTINUED, in_words, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.model.names import AttentionKind
 
 from .answer import Answer, Kind, Option, Run, Undecided
 from .file import MOST_HINTS, Lesson, Step, shipped_words
-from .glosses import fitting, glosses
+from .glosses import fitting, shown_glosses
 from .register import answer_of
 from .visit import Try
 from .words import NAME, ended, fill, names_in, phrase
@@ -83,12 +82,13 @@ class StepView:
         """Return texts with the meaning of a word of the translation behind its first occurrence.
 
         A token that a piece continues has no meaning of its own, and a meaning that is an option would tell the answer.
-        Of several meanings those count that the sentence has, if it has any. Who reads the language needs none.
+        Of several meanings those count that the sentence has, if it has any.
         """
         reads = self.run.translator.checkpoint.data.get("target_language", "")
-        if self.answer is None or reads == convention("english"):
+        meanings = shown_glosses(reads)
+        if self.answer is None or not meanings:
             return list(texts)
-        trace, meanings = results.trace(self.run.request), glosses(reads)
+        trace = results.trace(self.run.request)
         unexplained = {token.removeprefix(SPACE) for token in trace.source_tokens}
         looks = shown_tokens(trace.target_tokens)
         unexplained |= {look for look, after in pairwise(looks) if after.startswith(CONTINUED)}

@@ -17,7 +17,7 @@ from headlight.app.finding import Formatter
 from headlight.language import LANGUAGES, form_of, number, texts_of
 from headlight.plots.names import part_name, sentence_case
 from headlight.plots.numbers import percent
-from headlight.plots.tokens import NOTHING
+from headlight.plots.tokens import nothing
 from transformer.model.heads import Head
 
 NAME = re.compile(r"\{([a-z_]+)(?::([^{}]*))?\}")
@@ -112,7 +112,7 @@ def ended(text: str) -> str:
 
 def quoted_output(text: str) -> str:
     """Return what a model writes between quotation marks, or that it is nothing."""
-    return f"“{text}”" if text else NOTHING
+    return f"“{text}”" if text else nothing()
 
 
 def translated(text: str) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.config import Activation
 
 from .layout import Theme, bars, candidate_rows, figure_of, label_axis, row_bars
 from .numbers import signed
 from .palette import BLUE
-from .texts import texts_beside
 from .tokens import token_label
 
 ACTIVATION_NAMES = {

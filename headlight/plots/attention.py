@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.experiments.attention import RandomProducts
 from transformer.interpret.attention_block import Stages, undivided
 from transformer.interpret.trace import RowLabel, Trace, attention_map
@@ -26,7 +27,6 @@ from .layout import Theme, figure_of, line_at, logarithmic_axis, note_at, percen
 from .names import head_name, sentence_case
 from .numbers import percent
 from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
-from .texts import texts_beside
 from .tokens import token_label
 
 _WITHOUT, _WITH = {"color": OLIVE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.attribution import Attribution
 from transformer.interpret.rollout import SourceShares
 from transformer.interpret.score_parts import BIASES, ScoreParts, StreamPart
@@ -42,10 +43,9 @@ from .layout import (
     token_axis,
     token_rows,
 )
-from .names import part_name
+from .names import kind_words, part_name
 from .numbers import percent, signed
 from .palette import BLUE, FAINT_GREY, GREY, INK, NEGATIVE, OLIVE, POSITIVE, WEIGHT_SCALE, Scale, diverging, see_through
-from .texts import texts_beside
 from .tokens import token_label
 
 _RELATIONS = {"weight": "attends_to", "share": "share_of"}
@@ -247,7 +247,7 @@ _MOST_WITH_DIGITS = 20  # columns
 
 def logit_kinds(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure:
     """Draw a bar per kind of part, teal to the right for additions, brown to the left for subtractions."""
-    names, sums = list(parts.by_kind()), np.array(list(parts.by_kind().values()))
+    names, sums = list(map(kind_words, parts.by_kind())), np.array(list(parts.by_kind().values()))
     texts = [signed(value, 2) for value in sums.tolist()]
     hover = [_text("adds", part=name, value=signed(value)) for name, value in zip(names, sums.tolist(), strict=True)]
     bars = row_bars(sums.astype(np.float32), hover, POSITIVE, texts=texts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.decoding.sampling import Truncation
 
 from .layout import (
@@ -22,7 +23,6 @@ from .layout import (
 )
 from .numbers import format_probability, signed
 from .palette import GREY, OLIVE, PROBABILITY
-from .texts import texts_beside
 from .tokens import token_label
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap, RowLabel
 
@@ -32,7 +33,6 @@ from .limits import MOST_CELLS
 from .names import head_name, kind_name
 from .numbers import format_probability, percent_in_cell
 from .palette import LINE_GREY, PAGE_TEXT, SOLID_GREY, WEIGHT_SCALE, WEIGHTS, Scale, label_color
-from .texts import texts_beside
 from .tokens import shown_tokens, token_label
 
 BLANK = float("nan")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .texts import texts_beside
+from headlight.language import texts_beside
 
 MOST_CELLS = 25_000  # of a map with words for each cell, a hundred bytes or more
 MOST_BYTES = 10_000_000  # of the weights of all heads that a component gets at once

@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass
 
 from .heatmap import (
@@ -33,7 +34,6 @@ from .palette import (
     Scale,
     see_through,
 )
-from .texts import texts_beside
 from .tokens import token_label
 
 _MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])

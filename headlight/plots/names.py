@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headlight.language import texts_beside
 from transformer.config import ModelConfig, NormType
 from transformer.model.heads import Head
-
-from .texts import texts_beside
 
 if TYPE_CHECKING:  # it reads PyTorch, which texts do without
     from transformer.interpret.score_parts import StreamPart
@@ -52,9 +51,9 @@ def kind_head_name(head: Head) -> str:
 def part_name(part: StreamPart) -> str:
     """Return a part of a residual stream, counted from 1: "cross head 2.4", "self-attention 2", "feed-forward 2"."""
     if part.layer is None:
-        return part.kind
+        return kind_words(part.kind)
     if part.head is not None:
-        return _text("part_head", kind=part.kind, layer=part.layer + 1, head=part.head + 1)
+        return _text(f"{part.kind}_head", layer=part.layer + 1, head=part.head + 1)
     group = {"encoder": "self_attention", "decoder": "self_attention", "cross": "cross_attention"}
     return _text(group.get(part.kind, "feed_forward"), layer=part.layer + 1)
 

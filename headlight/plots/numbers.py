@@ -60,7 +60,7 @@ def percent(share: float) -> str:
         return str(convention("under"))
     if 0.995 <= share < 1:
         return str(convention("over"))
-    return f"{math.floor(float(share) * 100 + 0.5)} %"  # halves go up, as in JavaScript
+    return number(f"{math.floor(float(share) * 100 + 0.5)} %")  # halves go up, as in JavaScript
 
 
 def format_probability(probability: float) -> str:
@@ -72,10 +72,3 @@ def format_probability(probability: float) -> str:
         return number("< 0.0001 %")
     digits = 1 if probability >= 0.001 else -int(np.floor(np.log10(probability))) - 2
     return number(f"{probability * 100:.{digits}f} %")
-
-
-def format_distinct(*values: float, digits: int = 2, most: int = 7) -> list[str]:
-    """Return numbers with so many decimals, or more where fewer would make two different ones look equal."""
-    while digits < most and len({signed(value, digits) for value in values}) < len(set(values)):
-        digits += 1
-    return [signed(value, digits) for value in values]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.positions import Encoding
 
 from .heatmap import Cells
 from .layout import Theme, bar_below, figure_of, integer_axis, integer_rows, scatter, token_rows
 from .palette import BLUE, GREY, INK, LINE_GREY, MIDDLE_GREY, OLIVE, diverging
-from .texts import texts_beside
 
 _text = texts_beside(__file__)
 _ARC_RADIUS = 0.55

@@ -5,10 +5,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
+
 from .layout import LEGEND_ABOVE, Theme, bars, figure_of, label_rows, percent_axis
 from .numbers import percent
 from .palette import BLUE, GREY, MIDDLE_GREY, see_through
-from .texts import texts_beside
 
 _ROW, _MARGIN = 36, 70  # pixels
 _RIGHT, _WRONG = (0.55, 0.85), (0.5, 0.34, 0.2)  # opacities: before and after; of the wrong options in turn

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.relative_positions import RelativeBias
 
 from .heatmap import Cells
 from .layout import GRID, LEFT, LEGEND_BELOW, Theme, bar_below, figure_of, scatter, titled
 from .palette import GROUND_GREY, SERIES_COLOURS, SOLID_GREY, diverging
-from .texts import texts_beside
 from .tokens import shown_tokens, token_label
 
 _DASHES = ("solid", "dash", "dot", "dashdot")  # of one colour, from every eighth head to the next

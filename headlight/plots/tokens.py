@@ -5,13 +5,12 @@ import html
 import re
 from collections.abc import Sequence
 
-from headlight.language import quotations
+from headlight.language import ENGLISH, LANGUAGES, convention, language, quotations, texts_beside
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.content import is_language
 from transformer.interpret.head_patterns import is_punctuation
 
-GLYPHS = {"</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩"}
-NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an empty translation
+GLYPHS = LANGUAGES[ENGLISH]["glyphs"]
 CONTINUED = "·"  # before a token that continues a word, where it stands apart from that word
 BLANK = "␣"  # a token, or a part of one, that is nothing but a blank
 _JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
@@ -21,6 +20,7 @@ _WORD_ENDS = frozenset({"</s>", "<s>", "<pad>", SPACE})
 # The beginning of a token in a sentence: at its start, after a blank, a quotation mark, or between two of one label.
 _TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
 _SPECIAL_IN_SENTENCE = re.compile(rf"(?<![^\s“|])(?:{'|'.join(map(re.escape, GLYPHS))})(?![^\s”|.,:;])")
+nothing = functools.partial(texts_beside(__file__), "nothing")  # in place of an empty translation
 
 
 def token_label(token: str) -> str:
@@ -31,7 +31,7 @@ def token_label(token: str) -> str:
 def chip_text(token: str) -> str:
     """Return a token as it looks in a row of chips, joined to those of its word: "teacher", "⟨end⟩"."""
     if token in GLYPHS:
-        return GLYPHS[token]
+        return str(convention("glyphs")[token])
     return token.removeprefix(SPACE).replace(SPACE, BLANK) or BLANK[: len(token)]
 
 
@@ -46,15 +46,15 @@ def shown_tokens(labels: Sequence[str]) -> list[str]:
     The first one continues nothing, nor does a token after a special one or a blank; where no token has the mark of a
     word's beginning, as in the tasks of letters, none continues another.
     """
-    return list(_shown_tokens(tuple(labels)))
+    return list(_shown_tokens(tuple(labels), language()))
 
 
 @functools.lru_cache(maxsize=256)  # a figure needs the same labels a dozen times to fit itself into its room
-def _shown_tokens(labels: tuple[str, ...]) -> tuple[str, ...]:
+def _shown_tokens(labels: tuple[str, ...], interface: str) -> tuple[str, ...]:
     for joint in _JOINTS:
         if any(joint in label for label in labels):
             firsts, seconds = zip(*((*label.split(joint, 1), "")[:2] for label in labels), strict=True)
-            pairs = zip(labels, _shown_tokens(firsts), _shown_tokens(seconds), strict=True)
+            pairs = zip(labels, _shown_tokens(firsts, interface), _shown_tokens(seconds, interface), strict=True)
             return tuple(f"{one}{joint}{other}" if joint in label else one for label, one, other in pairs)
     if not any(label.startswith(SPACE) for label in labels):
         return tuple(map(chip_text, labels))
@@ -77,7 +77,7 @@ def in_words(sentence: str) -> str:
     Quotations are written as in the language of the interface.
     """
     shown = _TOKEN_MARK.sub("", sentence).replace(f"“{SPACE}”", f"“{BLANK}”")
-    return quotations(_SPECIAL_IN_SENTENCE.sub(lambda match: GLYPHS[match[0]], shown))
+    return quotations(_SPECIAL_IN_SENTENCE.sub(lambda match: convention("glyphs")[match[0]], shown))
 
 
 def spoken(text: str) -> str:
@@ -92,5 +92,5 @@ def quoted(token: str) -> str:
 
 def quoted_at(tokens: Sequence[str], index: int, noun: str = "position") -> str:
     """Return a token between quotation marks, with its number from 1 if another one equals it: “▁no” (query 3)."""
-    number = f" ({noun} {index + 1})" if list(tokens).count(tokens[index]) > 1 else ""
+    number = f" ({convention('places').get(noun, noun)} {index + 1})" if list(tokens).count(tokens[index]) > 1 else ""
     return quoted(tokens[index]) + number

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.training import TrainingReplay
 
 from .layout import GRID, Theme, figure_of, percent_axis, scatter
 from .palette import SERIES_COLOURS
-from .texts import texts_beside
 
 _text = texts_beside(__file__)
 _DASHES = ("solid", "dash")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import Cell, PatchingMap, Site
 from transformer.model.names import Stack
@@ -25,7 +26,6 @@ from .layout import (
 from .names import kind_words
 from .numbers import signed
 from .palette import CHANGED, INK, PROBABILITY, diverging
-from .texts import texts_beside
 from .tokens import token_label
 
 _text = texts_beside(__file__)

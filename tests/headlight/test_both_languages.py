@@ -11,8 +11,9 @@ from support.traces import made_trace
 from headlight.app.facts import pattern_words
 from headlight.app.finding import Templates
 from headlight.app.selection import Selection, parse_numbers
+from headlight.language import form_of, speaking
 from headlight.plots.names import head_name, kind_head_name, sentence_case
-from headlight.plots.numbers import format_distinct, format_probability, percent, signed
+from headlight.plots.numbers import format_probability, percent, signed
 from headlight.views.live.content import RULES
 from headlight.views.research.atlas_content import describe_role
 from transformer.corpus import Role
@@ -35,6 +36,11 @@ def filled(argument: list) -> str:
     return str(Templates(lambda: {"texts": {"text": template}})("text", **values))
 
 
+def plurals(interface: str) -> list[str]:
+    with speaking(interface):
+        return [form_of({"one": "one", "other": "other"}, {"count": count}) for count in range(3)]
+
+
 def several(text: str) -> str:
     return heads_address(parse_heads(text, {kind: size[:2] for kind, size in SIZES.items()}))
 
@@ -45,7 +51,7 @@ def several(text: str) -> str:
         ("percent", percent),
         ("chance", format_probability),
         ("signed", lambda arguments: signed(*arguments)),
-        ("distinct", lambda values: format_distinct(*values)),
+        ("plurals", plurals),
         ("sentences", sentence_case),
         ("templates", filled),
         ("headNames", lambda arguments: head_name(*arguments)),
@@ -77,7 +83,7 @@ def test_what_follows_from_a_trace(case):
 
 @pytest.mark.parametrize("pattern", Pattern)
 def test_every_pattern_has_its_words_wherever_it_is_named(pattern):
-    words, short = pattern_words()[pattern]
+    words, short, _ = pattern_words()[pattern]
     assert words and max(map(len, short.split())) <= 7, "a word per line of a thumbnail"
     assert pattern in RULES["thresholds"]
     assert words in describe_role({pattern: Role(9, 9, 10)}, 10).headline

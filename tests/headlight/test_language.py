@@ -5,7 +5,7 @@ import pytest
 from headlight import language
 from headlight.app.finding import Templates
 from headlight.plots.numbers import format_probability, percent, pluralize, scientific, signed, two_digits
-from headlight.plots.tokens import in_words
+from headlight.plots.tokens import in_words, quoted_at
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def spoken(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "numbers", "quotation"),
     [
-        ("en", "−1,234.50 8,000 heads .59 6.99·10⁻⁴ > 99.9 % under 1 %", "It reads “my”, then “I”."),
-        ("de", "−1234,50 8.000 heads ,59 6,99·10⁻⁴ > 99,9 % unter 1 %", "It reads „my“, then „I“."),
-        ("fr", "−1234,50 8 000 heads ,59 6,99·10⁻⁴ > 99,9 % moins de 1 %", "It reads « my », then « I »."),
+        ("en", "−1,234.50 8,000 heads .59 6.99·10⁻⁴ > 99.9 % under 1 %", "“my”, then “⟨end⟩” (step 2)."),
+        ("de", "−1234,50 8.000 heads ,59 6,99·10⁻⁴ > 99,9 % unter 1 %", "„my“, then „⟨Ende⟩“ (Schritt 2)."),
+        ("fr", "−1234,50 8 000 heads ,59 6,99·10⁻⁴ > 99,9 % moins de 1 %", "« my », then « ⟨fin⟩ » (étape 2)."),
     ],
 )
 def test_numbers_and_quotations_follow_the_language(spoken, name, numbers, quotation):
@@ -28,8 +28,8 @@ def test_numbers_and_quotations_follow_the_language(spoken, name, numbers, quota
     written = signed(-1234.5, 2), pluralize(8000, "head"), two_digits(0.59), scientific(0.000699)
     written += format_probability(0.9999), percent(0.001)
     expected = numbers.replace("8 000", "8\u202f000").replace("1,234", "1234")
-    assert " ".join(written) == expected
-    words = in_words("It reads “▁my”, then “▁I”.").replace("\u00a0", " ")
+    assert " ".join(written).replace("\u00a0", " ") == expected and ("\u00a0%" in written[-1]) == (name != "en")
+    words = in_words(f"“▁my”, then {quoted_at(('</s>', '</s>'), 1, 'step')}.").replace("\u00a0", " ")
     assert words == in_words(words).replace("\u00a0", " ") == quotation
 
 

@@ -33,9 +33,9 @@ def test_an_unwritable_page_is_reported_in_one_line(capsys, checkpoint_folder, t
 
 
 def test_a_page_speaks_the_language_that_is_asked_for(checkpoints, tmp_path):
-    for language, words in (("de", "Besondere Tokens"), ("fr", "Tokens spéciaux"), ("en", "Special tokens")):
+    for language, words in (("de", "Satz:"), ("fr", "Phrase\u00a0:"), ("en", "Sentence:")):
         out = tmp_path / f"{language}.html"
         command = ["page", "I see.", "--checkpoint", str(checkpoints / "en-de"), "--out", str(out), "--ui", language]
         assert main(command) == 0
         page = out.read_text(encoding="utf-8")
-        assert f'<html lang="{language}">' in page and words in page
+        assert f'<html lang="{language}">' in page and f"<p>{words} I see.</p>" in page

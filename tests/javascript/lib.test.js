@@ -130,6 +130,7 @@ const written = (text) => {
 };
 const HELPERS = {
   percent, chance: chanceText, signed: (argument) => signed(...argument), distinct: (argument) => distinct(argument),
+  plurals: (language) => [0, 1, 2].map((count) => new Intl.PluralRules(language).select(count)),
   sentences: sentenceCase,
   templates: ([template, values]) => sayer({ template })("template", values),
   headNames: ([layer, head, layers, heads]) => headName({ layer, head }, { layers, heads }),

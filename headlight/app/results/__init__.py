@@ -113,13 +113,13 @@ def _drop_studies(_released: Translator) -> None:
     study.clear()
 
 
-@cached(max_entries=4, show_spinner=TEMPLATES.text("checkpoint"), on_release=_drop_studies)
+@cached(max_entries=4, show_spinner=TEMPLATES.notice("checkpoint"), on_release=_drop_studies)
 def translator(checkpoint: CheckpointFiles) -> Translator:
     """Return the translator of a checkpoint."""
     return load_translator(checkpoint)
 
 
-@cached(max_entries=4, show_spinner=TEMPLATES.text("pairs"))
+@cached(max_entries=4, show_spinner=TEMPLATES.notice("pairs"))
 def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
     """Return the sentence pairs of a checkpoint as token ids."""
     model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
@@ -144,7 +144,7 @@ def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     return roles_of(table) if table else None
 
 
-@cached(max_entries=4, show_spinner=TEMPLATES.text("atlas"))
+@cached(max_entries=4, show_spinner=TEMPLATES.notice("atlas"))
 def atlas(checkpoint: CheckpointFiles) -> Atlas | None:
     """Return the atlas of a checkpoint's heads, None without one. Raises CheckpointError for an unreadable file."""
     return find_atlas(Path(checkpoint.folder), translator(checkpoint).model)
@@ -175,13 +175,13 @@ def load_optional(checkpoint: CheckpointFiles, name: str, load: Callable[[Path],
         return None
 
 
-@cached(max_entries=4, show_spinner=TEMPLATES.text("means"))
+@cached(max_entries=4, show_spinner=TEMPLATES.notice("means"))
 def head_means(checkpoint: CheckpointFiles) -> Means:
     """Return each head's mean output over a checkpoint's first sentence pairs; raises CheckpointError without any."""
     return measure_means(translator(checkpoint).model, samples(checkpoint)[:SENTENCES_OF_MEANS])
 
 
-@cached(max_entries=STUDIES, show_spinner=TEMPLATES.text("study"))
+@cached(max_entries=STUDIES, show_spinner=TEMPLATES.notice("study"))
 def study(request: TranslationRequest) -> Study:
     """Return the translation with all measures of it; of a beam with fewer hypotheses, the last one's."""
     if isinstance(request.strategy, Beam) and request.rank > 1:

@@ -16,7 +16,7 @@ def replay_names() -> list[str]:
     return [name for name in results.checkpoint_names() if (results.CHECKPOINTS / name / REPLAY_FILE).is_file()]
 
 
-@cached(max_entries=4, show_spinner=TEMPLATES.text("replay"))
+@cached(max_entries=4, show_spinner=TEMPLATES.notice("replay"))
 def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     """Return the replay of a checkpoint's training."""
     return load_replay(Path(checkpoint.folder) / REPLAY_FILE)

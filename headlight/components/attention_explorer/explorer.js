@@ -108,12 +108,11 @@ class Explorer extends Component {
 
   // Options that are the same for every sentence.
   offer() {
-    const options = (names) => names.map((name) => new Option(name));
-    const names = Object.keys(this.attention.facts.patternWords);
-    const patterns = [new Option(say("any"), "all"), ...options(names)];
-    this.find("[name=label]").append(...patterns, new Option(say("no_pattern"), "none"));
-    const sorts = options(["confidence", "entropy", ...names]);
-    this.find("[name=sort]").append(new Option(say("unsorted"), "layer"), ...sorts);
+    const options = (names) => names.map(([value, name]) => new Option(name, value));
+    const patterns = Object.entries(this.attention.facts.patternWords).map(([value, [, , name]]) => [value, name]);
+    const sorts = [["layer", say("unsorted")], ["confidence", say("confidence")], ["entropy", say("by_entropy")]];
+    this.find("[name=label]").append(...options([["all", say("any")], ...patterns, ["none", say("no_pattern")]]));
+    this.find("[name=sort]").append(...options([...sorts, ...patterns]));
   }
 
   // Take the address from the component beside this one.

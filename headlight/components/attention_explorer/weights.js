@@ -1,10 +1,12 @@
 // All attention of a sentence, and what is shown of it: heads averaged, tokens merged, weights left out.
 
 import { JOINT } from "../lib/canvas.js";
+import { local } from "../lib/language.js";
 import { headsAddress } from "../lib/selection.js";
 import { chipText, shownTokens } from "../lib/tokens.js";
 import { percent } from "../lib/words.js";
 import { KINDS, kindOf, sideOf } from "./story.js";
+import { say } from "./texts.toml";
 import {
   cellText, headText, keysText, lookText, maskedText, queriesText, rowName,
 } from "./words.js";
@@ -202,7 +204,7 @@ export class Shown {
 
   // A share in percent; of a sum over heads, whose rows do not add up to 1, a plain number.
   shareText(weight) {
-    return this.most === 1 ? percent(weight) : weight.toFixed(2);
+    return this.most === 1 ? percent(weight) : local(weight.toFixed(2));
   }
 
   cellText(row, column) {
@@ -215,21 +217,22 @@ export class Shown {
   tokensText(side, indexes) {
     const others = this.side(side === "queries" ? "keys" : "queries");
     const sums = others.map((_, at) => this.sumOf(side, indexes, at)), most = sums.indexOf(Math.max(...sums));
-    const say = side === "keys" ? keysText : queriesText, of = side === "keys" ? 1 : indexes.length;
+    const text = side === "keys" ? keysText : queriesText, of = side === "keys" ? 1 : indexes.length;
     const tokens = indexes.map((index) => this.side(side)[index]);
-    return say(tokens, others[most], this.shareText(sums[most] / of), this.heads.length);
+    return text(tokens, others[most], this.shareText(sums[most] / of), this.heads.length);
   }
 
   // The rows of a table, first its head.
   tableRows() {
     const weight = (row, column) => {
-      if (this.isMasked(row, column)) return "masked";
-      return this.isShown(row, column) ? this.at(row, column).toFixed(this.digits) : "left out";
+      if (this.isMasked(row, column)) return say("masked");
+      return this.isShown(row, column) ? local(this.at(row, column).toFixed(this.digits)) : say("left_out");
     };
     return [
-      ["query", ...this.columns.map(({ text }) => text), "entropy"],
+      [say("query"), ...this.columns.map(({ text }) => text), say("entropy")],
       ...this.rows.map((group, row) => {
-        return [rowName(group), ...this.columns.map((_, column) => weight(row, column)), this.entropy(row).toFixed(2)];
+        const weights = this.columns.map((_, column) => weight(row, column));
+        return [rowName(group), ...weights, local(this.entropy(row).toFixed(2))];
       }),
     ];
   }

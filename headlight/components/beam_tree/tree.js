@@ -25,7 +25,7 @@ class BeamTree extends Component {
     Object.assign(this, { scroll, frame: find(".player") });
     for (const name of ["stage", "edges", "readout", "reads"]) this[name] = find(`.${name}`);
     const elements = () => [this.stage, find(".legend")];
-    find(".under").append(offerPicture("the tree", () => figureOf(this.data), this.frame, elements));
+    find(".under").append(offerPicture(say("download"), () => figureOf(this.data), this.frame, elements));
     this.stage.onpointerover = ({ target }) => this.describe(target.closest("button"));
     this.stage.addEventListener("focusin", ({ target }) => this.describe(target.closest("button")));
     this.stage.onkeydown = (event) => this.key(event);

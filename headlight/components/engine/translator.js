@@ -5,6 +5,7 @@ import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
 import { partLosses, partsOf } from "./heads.js";
 import { recordStages } from "./stages.js";
+import { say } from "./texts.toml";
 import { Tokenizer } from "./tokenizer.js";
 import { recordVectors } from "./vectors.js";
 
@@ -124,20 +125,19 @@ export class Translator {
     const known = ids.every((id) => Number.isInteger(id) && id >= 0 && id < this.engine.vocab);
     if (!known) throw new RangeError(`ids must be in 0 to ${this.engine.vocab - 1}, got ${ids}`);
     if (ids.length < max_length) return ids;
-    throw new ReadingError("TooLongError", `The prefix has ${ids.length} tokens; the model has ${max_length}.`);
+    throw new ReadingError("TooLongError", say("prefix", { tokens: ids.length, limit: max_length }));
   }
 
   // The ids of a "text" or a "target" without special tokens; throws ReadingError as transformer/data/reading.py does.
-  read(text, side) {
+  read(text, name) {
+    const side = say(name === "target" ? "target" : "text");
     const limit = this.config.max_length - 1, characters = [...text].length;
     if (characters > limit * MOST_CHARACTERS_PER_TOKEN) {
-      const length = `The ${side} has ${characters.toLocaleString("en")} characters`;
-      throw new ReadingError("TooLongError", `${length}; the model reads at most ${limit} tokens.`);
+      throw new ReadingError("TooLongError", say("characters", { side, characters, limit }));
     }
     const ids = this.tokenizer.encode(text);
-    if (!ids.length) throw new ReadingError("EmptyTextError", `The ${side} is empty: please write a sentence.`);
+    if (!ids.length) throw new ReadingError("EmptyTextError", say("empty", { side }));
     if (ids.length <= limit) return ids;
-    const message = `The ${side} has ${ids.length} tokens; the model reads at most ${limit}. Please shorten it.`;
-    throw new ReadingError("TooLongError", message);
+    throw new ReadingError("TooLongError", say("tokens", { side, tokens: ids.length, limit }));
   }
 }

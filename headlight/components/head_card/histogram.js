@@ -1,6 +1,8 @@
 // A histogram of values from 0 to 1.
 
 import { svgElement } from "../lib/canvas.js";
+import { local } from "../lib/language.js";
+import { say } from "./texts.toml";
 
 const WIDE = 260, HIGH = 74, BASE = 58, TOP = 4, APART = 1; // of the drawing
 
@@ -15,13 +17,13 @@ export function barsOf(counts) {
 
 export function histogram({ title, counts, borders, says }) {
   const bars = barsOf(counts).map(({ x, y, wide, high }, at) => {
-    const words = `${(at / counts.length).toFixed(2)} to ${((at + 1) / counts.length).toFixed(2)}: ${counts[at]}`;
+    const words = say("bar", { from: at / counts.length, to: (at + 1) / counts.length, heads: counts[at] });
     return svgElement("rect", { x, y, width: wide, height: high }, svgElement("title", {}, words));
   });
   const lines = borders.map((border) => {
     return svgElement("line", { x1: border * WIDE, x2: border * WIDE, y1: TOP, y2: BASE });
   });
-  const ends = [["0", 0, "start"], [".5", WIDE / 2, "middle"], ["1", WIDE, "end"]].map(([text, x, anchor]) => {
+  const ends = [["0", 0, "start"], [local(".5"), WIDE / 2, "middle"], ["1", WIDE, "end"]].map(([text, x, anchor]) => {
     return svgElement("text", { x, y: HIGH - 2, "text-anchor": anchor }, text);
   });
   const base = svgElement("line", { x1: 0, x2: WIDE, y1: BASE, y2: BASE, class: "base" });

@@ -1,5 +1,7 @@
 // Ranges, ticks and shapes of the plot of heads, and the dot that an arrow key leads to.
 
+import { signed } from "../lib/words.js";
+
 const MARGIN = 0.05; // of the range, on both sides
 const OUTLINES = [
   [], // a circle
@@ -51,7 +53,7 @@ export function ticksOf([low, high], most) {
   const step = power * [1, 2, 5, 10].find((each) => each * power >= rough);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), ticks = [];
   for (let at = Math.ceil(low / step - 1e-9); at * step <= high + 1e-9 * step; at++) {
-    ticks.push({ value: at * step, text: (at * step).toFixed(digits).replace(/^-(0\.?0*)$/, "$1").replace("-", "−") });
+    ticks.push({ value: at * step, text: signed(at * step, digits) });
   }
   return ticks;
 }

@@ -2,11 +2,13 @@
 // bundle of another language the bundler puts its conventions in place of these.
 
 export const LANGUAGE = {
-  code: "en", decimal: ".", thousands: ",", under: "under 1 %", over: "over 99 %", quotes: ["“", "”"],
+  code: "en", decimal: ".", thousands: ",", space: " ", under: "under 1 %", over: "over 99 %", quotes: ["“", "”"],
+  glyphs: { "</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩" }, places: {}, languages: {},
 };
 
-// A number that is written as in English: 1,234.5 as 1.234,5.
-export const local = (text) => text.replace(/[.,]/g, (sign) => (sign === "." ? LANGUAGE.decimal : LANGUAGE.thousands));
+// A number that is written as in English: 1,234.5 % as 1.234,5 %.
+const SIGNS = { ".": LANGUAGE.decimal, ",": LANGUAGE.thousands, " ": LANGUAGE.space };
+export const local = (text) => text.replace(/[., ]/g, (sign) => SIGNS[sign]);
 
 // A text whose quotations stand between “ and ”.
 export function quotations(text) {

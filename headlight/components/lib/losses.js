@@ -22,7 +22,7 @@ export function shareText(losses, tokens) {
   const at = toward.indexOf(Math.max(...toward));
   if (toward[at] < LEAST_SHOWN) return "";
   const most = losses[at], rest = total - most, verb = (loss) => (loss > 0 ? "lose" : "gain");
-  const text = say(`most_${verb(most)}`, { token: quotedAt(tokens, at, say("output_token")), nats: Math.abs(most) });
+  const text = say(`most_${verb(most)}`, { token: quotedAt(tokens, at, "output token"), nats: Math.abs(most) });
   if (signed(most, 2) === signed(total, 2)) return text;
   return text + say(`others_${verb(rest)}`, { nats: distinct([Math.abs(rest), 0])[0] });
 }

@@ -2,14 +2,15 @@
 // get the same words without glyphs. The same rules as in headlight/plots/tokens.py.
 
 import { element } from "./canvas.js";
+import { LANGUAGE } from "./language.js";
 
 const SPACE = "▁"; // as SentencePiece writes the space before a word
-const GLYPHS = { "</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩" };
+const GLYPHS = LANGUAGE.glyphs;
 const CONTINUED = "·"; // before a token that goes on with the word before it, where the two cannot be joined
 const BLANK = "␣"; // a token, or a part of one, that is nothing but a blank
 const JOINTS = [" | ", " → "]; // within a label of two tokens; no token has a space
 // Of Marian and M2M-100, of NLLB and mBART.
-const LANGUAGE = /^(?:>>.*<<|__[\p{L}\p{N}_]+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3})$/u;
+const LANGUAGE_CODE = /^(?:>>.*<<|__[\p{L}\p{N}_]+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3})$/u;
 const SPECIAL_IN_SENTENCE = /(?<![^\s“„|])(?:<\/s>|<s>|<pad>|<unk>)(?![^\s”“|.,:;])/g;
 const NAMED = /^(?:<.+>|\[[A-Z]+\])$/; // a special token without a glyph, or a byte: "<mask>", "<0xC3>", "[SEP]"
 const MARKS = new Set(".,!?;:…«»„“”\"'()-"); // as in transformer/interpret/head_patterns.py
@@ -39,7 +40,7 @@ export function shownTokens(labels) {
   if (!labels.some((label) => label.startsWith(SPACE))) return labels.map(chipText);
   return labels.map((label, at) => {
     const before = labels[at - 1];
-    const isFirst = at === 0 || ENDS_A_WORD.has(before) || LANGUAGE.test(before);
+    const isFirst = at === 0 || ENDS_A_WORD.has(before) || LANGUAGE_CODE.test(before);
     return isFirst ? chipText(label) : shownToken(label);
   });
 }
@@ -58,7 +59,7 @@ function cutAt(label, joint) {
   return at < 0 ? [label] : [label.slice(0, at), label.slice(at + joint.length)];
 }
 
-export const isLanguage = (token) => LANGUAGE.test(token);
+export const isLanguage = (token) => LANGUAGE_CODE.test(token);
 
 export const isMarks = (token) => {
   const marks = token.replace(/^▁+/, "");
@@ -66,7 +67,7 @@ export const isMarks = (token) => {
 };
 
 function continues(token) {
-  return token !== "" && !(token.startsWith(SPACE) || LANGUAGE.test(token) || NAMED.test(token) || isMarks(token));
+  return token !== "" && !(token.startsWith(SPACE) || LANGUAGE_CODE.test(token) || NAMED.test(token) || isMarks(token));
 }
 
 const LETTER = /[\p{L}\p{N}]/u;

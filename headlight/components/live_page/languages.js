@@ -1,5 +1,6 @@
 // A text in another language than the model reads, guessed by its function words as in headlight/app/languages.py.
 
+import { LANGUAGE } from "../lib/language.js";
 import { say } from "./texts.toml";
 
 const FEW = 2, SHORT = 3; // words of another language that suffice; words of a text in which one suffices
@@ -18,5 +19,6 @@ export function otherLanguage(text, { reads, words: { [reads]: expected, ...othe
 
 export function languageNotice(text, languages) {
   const other = otherLanguage(text, languages), { reads } = languages;
-  return other ? say("other", { other, reads }) : "";
+  const name = (language) => LANGUAGE.languages[language] ?? language;
+  return other ? say("other", { other: name(other), reads: name(reads) }) : "";
 }

@@ -9,6 +9,7 @@ import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { button, element } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
+import { quotations } from "../lib/language.js";
 import { KIND_NAMES, NOTHING } from "../lib/names.js";
 import { headAddress, headsAddress, numbersAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
@@ -54,7 +55,7 @@ export class Home extends View {
       const buttons = Object.entries(sentences).map(([name, text]) => {
         return Object.assign(button(name, () => this.navigate({ text })), { title: text });
       });
-      const words = element("p", "", element("strong", "", title), ` ${question}`);
+      const words = element("p", "", element("strong", "", quotations(title)), ` ${quotations(question)}`);
       return element("div", "card", words, element("div", "card_buttons", ...buttons));
     });
     this.find(".cards").replaceChildren(...cards);

@@ -1,6 +1,7 @@
 // A curve over the training with a marker at the snapshot shown: see story.js.
 
 import { element, setAttributes, svgElement as drawn } from "../lib/canvas.js";
+import { say } from "./texts.toml";
 
 const LEFT = 34, RIGHT = 22, TOP = 8, BOTTOM = 20; // pixels around the curve
 const ROOM_FOR_A_STEP = 36;
@@ -60,7 +61,7 @@ export class Curve {
   show(snapshot) {
     const at = this.curve.at[snapshot], text = this.curve.texts[snapshot];
     this.value.textContent = text || "–";
-    this.picture.setAttribute("aria-label", `${this.curve.title}: ${text || "not yet known"}`);
+    this.picture.setAttribute("aria-label", `${this.curve.title}: ${text || say("unknown")}`);
     setAttributes(this.marker, { x1: this.x(snapshot), x2: this.x(snapshot) });
     this.dot.setAttribute("visibility", at ? "visible" : "hidden");
     if (at) setAttributes(this.dot, { cx: this.x(at[0]), cy: this.y(at[1]) });

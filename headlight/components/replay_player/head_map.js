@@ -4,6 +4,7 @@ import { ARROWS, element, isDark, isShortcut, setAttributes, shortened, tint } f
 import { shortWeight } from "../lib/format.js";
 import { windowHeight } from "../lib/screen.js";
 import { shownTokens } from "../lib/tokens.js";
+import { say } from "./texts.toml";
 
 const LARGEST_CELL = 36, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const AROUND = 410, AROUND_LIVE = 490; // pixels of a window that are not for the cells
@@ -25,11 +26,12 @@ export class HeadMap {
   // Show the chosen head at a snapshot, in this width.
   draw(data, snapshots, current, width) {
     const dark = isDark(this.table), tokens = JSON.stringify([data.queries, data.predicts, data.keys, data.causal]);
+    const { place } = data.texts[current];
     Object.assign(this, { data, snapshots, current });
     if (tokens !== this.tokens) this.layOut();
     this.tokens = tokens;
     this.fit(width);
-    this.table.setAttribute("aria-label", `${data.kindName}, ${data.name}, at ${data.texts[current].place}`);
+    this.table.setAttribute("aria-label", say("label", { kind: data.kindName, head: data.name, place }));
     for (let row = 0, index = 0; row < snapshots.rows; row++) {
       for (let column = 0; column < snapshots.columns; column++, index++) {
         if (snapshots.isMasked(row, column)) continue;
@@ -51,9 +53,9 @@ export class HeadMap {
     };
     const [rowLabels, columnLabels, following] = [queries, keys, predicts ?? []].map(shownTokens);
     this.labels = { queries: rowLabels, keys: columnLabels, predicts: following };
-    const corner = header(predicts ? "fed" : "token", "col", "corner");
+    const corner = header(say(predicts ? "fed" : "token"), "col", "corner");
     const head = element("tr", "", corner, ...columnLabels.map((key) => header(key, "col", "key")));
-    if (predicts) head.append(header("to predict", "col", "corner predicts"));
+    if (predicts) head.append(header(say("predicted"), "col", "corner predicts"));
     const rows = queries.map((_, row) => {
       const cells = keys.map((_, column) => this.cell(row, column));
       if (predicts) {
@@ -70,7 +72,7 @@ export class HeadMap {
 
   cell(row, column) {
     const masked = this.snapshots.isMasked(row, column), cell = element("td", masked ? "closed" : "");
-    setAttributes(cell, { id: `cell-${row}-${column}`, ...(masked && { "aria-label": "masked" }) });
+    setAttributes(cell, { id: `cell-${row}-${column}`, ...(masked && { "aria-label": say("masked") }) });
     return cell;
   }
 

@@ -106,7 +106,7 @@ class Player extends Component {
     const { data } = this, current = this.playhead.at, now = data.texts[current];
     this.playhead.show(now.spoken);
     this.write({
-      ".place": now.place, ".text": now.wrote, ".more": now.more, ".target b": now.right ? "✓ exactly" : "",
+      ".place": now.place, ".text": now.wrote, ".more": now.more, ".target b": now.right ? say("exactly") : "",
       ".now": `${now.head} ${data.course}`.trimEnd(),
     });
     this.showChances();

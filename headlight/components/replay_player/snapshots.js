@@ -3,6 +3,7 @@
 import { placeOf, prepare } from "../lib/canvas.js";
 import { cellText } from "../lib/heatmap.js";
 import { Thumbnails, frame, heightOf } from "../lib/thumbnails.js";
+import { grouped } from "../lib/words.js";
 import { say } from "./texts.toml";
 
 const FULL = 65535; // as which the weight 1 travels
@@ -78,7 +79,7 @@ export class SnapshotStrip {
       const share = number / Math.max(1, frames - 1), nearest = Math.round(share * (count - 1)), box = at(share);
       this.thumbnails.draw(pen, snapshots.map(nearest, data), box);
       if (number % every) continue;
-      const label = data.steps[nearest].toLocaleString("en"), half = pen.measureText(label).width / 2;
+      const label = grouped(data.steps[nearest]), half = pen.measureText(label).width / 2;
       pen.fillText(label, Math.min(box.x + wide / 2, width - half), high + STEP_LABEL);
     }
     const box = at(current / Math.max(1, count - 1));

@@ -5,6 +5,7 @@
 import { offerDownload } from "../export/menu.js";
 import { element, opacity, tintOf } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
+import { local } from "../lib/language.js";
 import { Component, mounted } from "../lib/mount.js";
 import { MOMENT, isStill } from "../lib/motion.js";
 import { invite, press } from "../lib/screen.js";
@@ -222,7 +223,7 @@ class TokenLines extends Component {
 
   tableRows() {
     const { source, outputs, weights } = this.data;
-    const rows = weights.map((row, index) => [outputs[index], ...row.map((weight) => weight.toFixed(4))]);
+    const rows = weights.map((row, index) => [outputs[index], ...row.map((weight) => local(weight.toFixed(4)))]);
     return [[this.belowToken, ...source], ...rows];
   }
 }

@@ -48,8 +48,8 @@ function listed(weights, naming) {
   return count > 0 ? [...parts, say("rest", { count, share: shareText(rest) })] : parts;
 }
 
-const sourceAt = ({ source }, index) => quotedAt(source, index, say("token_source"));
-const belowAt = ({ outputs, below }, index) => quotedAt(outputs, index, say(`token_${below}`));
+const sourceAt = ({ source }, index) => quotedAt(source, index, "source token");
+const belowAt = ({ outputs, below }, index) => quotedAt(outputs, index, `${below} token`);
 
 // A token of the row below and its largest weights; equal tokens have their number.
 export function outputWords(data, row) {

@@ -27,7 +27,7 @@ function rewritingText({ action, heads: { kind, layer, head }, key, rows: { firs
   const part = last === null ? say("from_row", { row }) : say("in_row", { row });
   return say(`done_${action}`, {
     heads: layer === null || head === null ? whole : kindHeadName({ kind, layer, head }),
-    token: key === null ? "" : quotedAt(keys, key, say("position")),
+    token: key === null ? "" : quotedAt(keys, key, "position"),
     where: first === 0 && last === null ? say(`every_${action}`) : part,
   });
 }

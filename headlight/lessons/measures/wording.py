@@ -12,10 +12,10 @@ import numpy as np
 from headlight.app import results
 from headlight.app.finding import TokenAt
 from headlight.lessons.answer import Option, Run, Undecided
-from headlight.lessons.glosses import fitting, glosses
+from headlight.lessons.glosses import fitting, glosses, shown_glosses
 from headlight.lessons.words import Say
 from headlight.plots.numbers import LEAST_SHOWN
-from headlight.plots.tokens import BLANK, CONTINUED, NOTHING, quoted, shown_token, shown_tokens
+from headlight.plots.tokens import BLANK, CONTINUED, nothing, quoted, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word, word_ranges
 from transformer.interpret.trace import Trace
@@ -110,14 +110,14 @@ def told_apart(texts: Sequence[str], language: str, sentence: str = "") -> list[
 
     sentence: the English one, which tells the meanings of a word apart.
     """
-    meanings, counts = glosses(language), [Counter(_WORD.findall(text.lower())) for text in texts]
+    meanings, counts = shown_glosses(language), [Counter(_WORD.findall(text.lower())) for text in texts]
     different = {word for each in counts for word in each if len({count[word] for count in counts}) > 1}
 
     def look(match: re.Match[str]) -> str:
         word, known = match[0], _meaning(match[0], meanings)
         return f"**{word}**{f' ({fitting(known, sentence)})' if known else ''}" if word.lower() in different else word
 
-    return [quoted(_WORD.sub(look, text)) if text else NOTHING for text in texts]
+    return [quoted(_WORD.sub(look, text)) if text else nothing() for text in texts]
 
 
 def _meaning(word: str, meanings: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from headlight.app.navigation import HOME
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
 from headlight.classroom import MOST_LINK, MOST_OPTIONS, Kind, Question, Round, Truth
+from headlight.language import quotations
 
 from ..answer import Kind as LessonKind
 from ..step_view import StepView, plain_text
@@ -51,7 +52,7 @@ def question_of(view: StepView) -> ClassQuestion | str:
     )
     text = plain_text(view.glossed(view.text(step.ask))[0])
     has_sentence = WITHOUT_SENTENCE.isdisjoint((step.page, step.at.get("inside"), *answer.names))
-    about = f"“{view.run.request.text}” → “{view.run.trace.target_text}”" if has_sentence else ""
+    about = quotations(f"“{view.run.request.text}” → “{view.run.trace.target_text}”") if has_sentence else ""
     question = Question(text, tuple(map(view.label, view.options)), KINDS[answer.kind], about)
     return ClassQuestion(question, truth, view.address_of_step)
 
@@ -75,7 +76,7 @@ def own_question(
         right=(list(labels).index(right),) if right in labels else (),
         link=link_to(page, request, {}),
     )
-    about = "" if page in WITHOUT_SENTENCE else f"“{request.text}”"
+    about = "" if page in WITHOUT_SENTENCE else quotations(f"“{request.text}”")
     return ClassQuestion(Question(text, tuple(labels.values()), about=about), truth)
 
 

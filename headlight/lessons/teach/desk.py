@@ -14,6 +14,7 @@ from streamlit import config
 from streamlit.url_util import make_url_path
 
 from headlight.app import results, state
+from headlight.app.errors import error_text
 from headlight.app.results import TranslationRequest
 from headlight.app.statics import style
 from headlight.app.widgets import is_presented
@@ -358,7 +359,7 @@ def _ask_quiz(teacher: Teacher, when: str) -> str:
     try:
         teacher.ask_quiz(class_quiz(when), bank()["texts"][f"wall_{when}"])
     except UserError as error:
-        return str(error)
+        return error_text(error)
     return ""
 
 

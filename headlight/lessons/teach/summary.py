@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import headlight.plots as plots
+from headlight.app.errors import error_text
 from headlight.app.statics import style
 from headlight.app.widgets import offer_download, plain, show_figure, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
@@ -32,7 +33,7 @@ def show_class() -> bool:
             _show(teacher)
             return True
     except ClassError as error:
-        st.warning(plain(str(error)))
+        st.warning(plain(error_text(error)))
         return True
     st.markdown(_say("use"))
     classes_kept(desk.ended_codes(), "classes_kept", on_choice=desk.go_on)

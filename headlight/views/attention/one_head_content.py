@@ -85,7 +85,7 @@ def reads_by_input(heads: Head, entry: HeadEntry | None) -> bool:
 
 def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
     """Return the caption of the tokens above and below the lines."""
-    return TEMPLATES.text(f"rows_{kind}", named_by="input" if by_input else "output")
+    return TEMPLATES.text(f"rows_{kind}", named_by=TEMPLATES.text("by_input" if by_input else "by_output"))
 
 
 def own_example(heads: Head, trace: Trace, *, by_input: bool) -> dict:

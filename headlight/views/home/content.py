@@ -38,7 +38,9 @@ def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[
     label = TEMPLATES.text("try_it")
     made = (Card(source, TEMPLATES.text("in_replay", target=target), {label: source}) for source, target in probes[:3])
     cards = texts_of(_CARDS).get(f"{source_language} to {target_language}", ())
-    return tuple(Card(**card) for card in cards) or tuple(made)
+    named = [dict(zip(card.get("labels", card["sentences"]), card["sentences"], strict=True)) for card in cards]
+    known = (Card(card["title"], card["question"], each) for card, each in zip(cards, named, strict=True))
+    return tuple(known) or tuple(made)
 
 
 def lines_facts(trace: Trace, shown: AttentionMap, training: TrainingConfig | None) -> dict:

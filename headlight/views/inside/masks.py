@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import line
+from headlight.app.errors import error_text
 from headlight.app.finding import Finding
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
@@ -70,7 +71,7 @@ def _batch(request: TranslationRequest, second: TranslationRequest) -> BatchView
     try:
         return results.study(request).beside(results.study(second))
     except UserError as error:
-        st.warning(plain(TEMPLATES.text("unused_second", error=error)), icon=":material/edit:")
+        st.warning(plain(TEMPLATES.text("unused_second", error=error_text(error))), icon=":material/edit:")
         return None
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from headlight.app import bar, state
 from headlight.app.choices import numbers as numbers_to
 from headlight.app.choices import one_of, slider
+from headlight.app.errors import error_text
 from headlight.app.finding import Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
@@ -120,7 +121,7 @@ def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbe
     try:
         edited = with_table(numbers, name, new, sentence)
     except ConfigError as error:
-        st.warning(plain(str(error)), icon=":material/edit:")
+        st.warning(plain(error_text(error)), icon=":material/edit:")
         return numbers
     if not np.array_equal(new, table(numbers, name, sentence)):
         st.session_state.setdefault(_EDITED, {})[edited_table] = new

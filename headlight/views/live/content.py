@@ -5,6 +5,7 @@ from headlight.app.finding import Templates
 from headlight.app.languages import FUNCTION_WORDS, language_name
 from headlight.app.parameters import PARAMETERS, Parameter
 from headlight.components.live import live_page
+from headlight.language import name_of_language
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
 from headlight.views.inside.whole_pass_content import model_facts
@@ -53,7 +54,7 @@ def live_size(checkpoint: Checkpoint) -> int:
 
 def subject(checkpoint: Checkpoint, name: str) -> str:
     """Return the languages of a checkpoint, "English to German", or its name where they are unknown."""
-    read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
+    read, written = (name_of_language(checkpoint.data.get(f"{side}_language", "")) for side in ("source", "target"))
     return TEMPLATES.text("subject", read=read, written=written) if read and written else name
 
 
@@ -62,7 +63,7 @@ def live_words(
 ) -> dict:
     """Return the page's data for JavaScript: texts, thresholds, options, the cards of the home."""
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
-    sides = read or "source", written or "target"
+    sides = name_of_language(read) or "source", name_of_language(written) or "target"
     cards, probes = cards_of(read, written, checkpoint.probes), checkpoint.probes
     settings = checkpoint.settings("label_smoothing")
     first = PARAMETERS["text"].default if read in ("English", "") or not probes else probes[0][0]

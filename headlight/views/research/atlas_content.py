@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headlight.app.facts import pattern_place
+from headlight.app.facts import pattern_place, pattern_words
 from headlight.app.finding import Finding, Templates
+from headlight.language import quotations
 from headlight.plots.names import KINDS, kind_head_name, kind_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from transformer.corpus import AlignmentTable, Atlas, HeadEntry, Role
@@ -124,7 +125,7 @@ def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
     labelled, error = role.share(sentences)
     return _headline(pattern, share).followed_by(
         TEMPLATES("counts", rows=role.rows, eligible=role.eligible, sentences=sentences),
-        TEMPLATES("labelled", pattern=pattern, labelled=labelled, error=100 * error),
+        TEMPLATES("labelled", pattern=pattern_words()[pattern][2], labelled=labelled, error=100 * error),
     )
 
 
@@ -166,11 +167,11 @@ def finder_payload(summaries: Sequence[HeadSummary]) -> dict:
     }
 
 
-def _measures_of(summaries: Sequence[HeadSummary]) -> dict[str, tuple[str, str]]:
+def _measures_of(summaries: Sequence[HeadSummary]) -> dict[str, tuple[str, ...]]:
     every = {name: ("measure_" + name, "") for name in (*MEASURES, "special", "importance", ALIGNMENT_ERROR)}
-    every |= {_LABEL + pattern: ("label", pattern) for pattern in Pattern}
+    every |= {_LABEL + pattern: ("label", words[2]) for pattern, words in pattern_words().items()}
     return {
-        name: (TEMPLATES.text(template, pattern=pattern), TEMPLATES.text(f"{template}_says", pattern=pattern))
+        name: tuple(quotations(TEMPLATES.text(each, pattern=pattern)) for each in (template, f"{template}_says"))
         for name, (template, pattern) in every.items()
         if any(name in each.values for each in summaries)
     }

@@ -20,7 +20,7 @@ from headlight.app.widgets import (
     show_shares,
     show_translation,
 )
-from headlight.plots.names import norm_name, sentence_case
+from headlight.plots.names import kind_words, norm_name, sentence_case
 from headlight.plots.numbers import LEAST_SHOWN
 from transformer.config import ModelConfig, NormType
 from transformer.interpret.rollout import SourceShares, alti
@@ -54,7 +54,7 @@ def _usual(request: TranslationRequest) -> float | None:
     return float(tokens.mean()) if len(tokens) else None
 
 
-@results.cached(max_entries=16, show_spinner=TEMPLATES.text("measuring"))
+@results.cached(max_entries=16, show_spinner=TEMPLATES.notice("measuring"))
 def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
     """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
     first sentence pairs, the references fed: [tokens].
@@ -124,7 +124,7 @@ def describe_parts(parts: LogitAttribution, token: str) -> Finding:
     takes_most = TEMPLATES(taken, taker=TEMPLATES.text(f"subject_{against}"), taken=abs(lowest))
     highest_parts = {"head": head, "by_head": by_head, "layer": layer + 1, "by_layer": float(parts.feed_forward[layer])}
     return TEMPLATES(name, subject=TEMPLATES.text(f"subject_{kind}")).followed_by(
-        TEMPLATES("kind", kind=sentence_case(kind), highest=highest),
+        TEMPLATES("kind", kind=sentence_case(kind_words(kind)), highest=highest),
         takes_most if lowest <= -LEAST_SHOWN else None,
         TEMPLATES("sum", total=parts.total, token=token, logit=parts.logit),
         TEMPLATES("highest", **highest_parts),

@@ -1,7 +1,6 @@
 """The page Research: a tile for each view with the question that it answers, or the view of the address."""
 
 import html
-import tomllib
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -9,11 +8,14 @@ from urllib.parse import quote
 import streamlit as st
 
 from headlight.app import state
+from headlight.app.choices import option_label
 from headlight.app.finding import Templates
 from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.statics import style
 from headlight.app.widgets import plain
+from headlight.language import texts_of
+from headlight.plots.names import sentence_case
 
 from . import (
     atlas,
@@ -44,7 +46,7 @@ VIEWS = {
 RENAMED = {"rollout": "attribution"}
 _FOLDER = Path(__file__).parent
 TEMPLATES = Templates.beside(__file__)
-TILES = tomllib.loads((_FOLDER / "tiles.toml").read_text(encoding="utf-8"))  # style, and by view: question, picture
+TILES = _FOLDER / "tiles.toml"  # style, and by view: question, picture
 _KEY, _LONGEST = "research", 40  # the latter in letters, of a name that is no view
 
 
@@ -68,14 +70,14 @@ def show_page(request: TranslationRequest) -> None:
 def _show_tile(name: str) -> None:
     """Show a tile whose button, as large as the tile, opens the view."""
     with st.container(border=True, gap=None, key=f"tile_{name.replace(' ', '_')}"):
-        st.html(f'<img src="{_picture(name)}" alt=""><p>{html.escape(TILES[name]["question"])}</p>')
-        st.button(name.capitalize(), key=f"open_{name}", on_click=_opener(name), type="tertiary")
+        st.html(f'<img src="{_picture(name)}" alt=""><p>{html.escape(texts_of(TILES)[name]["question"])}</p>')
+        st.button(sentence_case(option_label(name)), key=f"open_{name}", on_click=_opener(name), type="tertiary")
 
 
 def _picture(name: str) -> str:
     """Return the picture of a tile as an address; its style follows the theme of the page."""
     size = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 54"'
-    svg = f"<svg {size}><style>{TILES['style']}</style>{TILES[name]['picture']}</svg>"
+    svg = f"<svg {size}><style>{texts_of(TILES)['style']}</style>{texts_of(TILES)[name]['picture']}</svg>"
     return f"data:image/svg+xml;charset=utf-8,{quote(svg)}"
 
 
@@ -85,10 +87,10 @@ def _show_ways(names: list[str], name: str) -> None:
     with beside_title(), st.container(horizontal=True, gap="small", vertical_alignment="center", key="research_ways"):
         label = TEMPLATES.text("all_views")
         st.button(label, key="all_views", on_click=_opener(""), icon=":material/apps:", type="tertiary")
-        st.markdown(f"**{name.capitalize()}**", width="content")
+        st.markdown(f"**{sentence_case(option_label(name))}**", width="content")
         for step, icon in ((-1, "arrow_back"), (1, "arrow_forward")):
             other = names[(at + step) % len(names)]
-            label, key = other.capitalize(), f"neighbour_{step}"
+            label, key = sentence_case(option_label(other)), f"neighbour_{step}"
             st.button(label, key=key, on_click=_opener(other), icon=f":material/{icon}:", type="tertiary")
 
 

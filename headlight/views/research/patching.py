@@ -9,6 +9,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import from_list, line, one_of, slider_over
+from headlight.app.errors import error_text
 from headlight.app.finding import Finding, Templates
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import (
@@ -75,7 +76,7 @@ def show(request: TranslationRequest) -> None:
         tokenizer = results.translator(request.checkpoint).tokenizer
         question = question_of(*both) if name == OWN else pairs[name].question(tokenizer)
     except UserError as error:
-        st.warning(plain(TEMPLATES.text("impossible", error=error)), icon=":material/edit:")
+        st.warning(plain(TEMPLATES.text("impossible", error=error_text(error))), icon=":material/edit:")
         return
     _show_map(request, question, patched)
 
@@ -99,7 +100,7 @@ def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
     return results.load_optional(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
 
 
-@results.cached(max_entries=32, show_spinner=TEMPLATES.text("looking"))
+@results.cached(max_entries=32, show_spinner=TEMPLATES.notice("looking"))
 def second_sentence(request: TranslationRequest) -> str:
     """Return the text with two words exchanged or one repeated, so that it has as many tokens and another translation.
 
@@ -113,7 +114,7 @@ def second_sentence(request: TranslationRequest) -> str:
     return next((text for text, ids in zip(fitting, translations, strict=True) if ids != first.target_ids), "")
 
 
-@results.cached(max_entries=64, show_spinner=TEMPLATES.text("patching"))
+@results.cached(max_entries=64, show_spinner=TEMPLATES.notice("patching"))
 def patching_of(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
     """Return the share of the difference between two sentences that each cell of a site restores."""
     return patching_map(results.translator(checkpoint).model, question, site, part)

@@ -1,6 +1,5 @@
 """The view of two trainings that differ in one hyperparameter, in one figure."""
 
-import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -8,15 +7,17 @@ from typing import Any
 import streamlit as st
 
 import headlight.plots as plots
-from headlight.app.choices import one_of
+from headlight.app.choices import one_of, option_label
 from headlight.app.finding import Templates
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest, training_runs
 from headlight.app.widgets import plain, show_figure, show_finding
+from headlight.language import texts_of
 from headlight.plots.names import sentence_case
 from transformer.config import Norm
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import Task, ToySettings
+from transformer.untrusted import read_toml
 
 from . import live
 from .live_content import comparison, model_text, state_text, task_text
@@ -28,23 +29,22 @@ _MOST_UPDATES = 1000  # a run that learns nothing ends in the time of some patie
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """A setting to compare: the field it sets, its values by their names, and a question to ask before starting."""
+    """A setting to compare: the field it sets, and its values by their names."""
 
     field: str
     values: dict[str, Any]
-    question: str
 
 
 _FILE = Path(__file__).with_name("hyperparameters.toml")
 HYPERPARAMETERS = {
-    name: Hyperparameter(**fields) for name, fields in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
+    name: Hyperparameter(content["field"], content["values"]) for name, content in read_toml(_FILE).items()
 }
 
 
 def show(request: TranslationRequest) -> None:
     """Show the hyperparameter, its two values, the start, and both runs as they go. Raises UserError."""
     st.markdown(TEMPLATES.text("intro"))
-    hyperparameter = HYPERPARAMETERS[one_of(tuple(HYPERPARAMETERS), "hyperparameter")]
+    hyperparameter = HYPERPARAMETERS[name := one_of(tuple(HYPERPARAMETERS), "hyperparameter")]
     values = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
         first, second = (one_of(values, f"{run}_{hyperparameter.field}") for run in ("first", "second"))
@@ -52,7 +52,7 @@ def show(request: TranslationRequest) -> None:
         task = one_of(tuple(task.value for task in Task), "task")
         norm = one_of(("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
         seed = live.choose_seed()
-    st.caption(plain(hyperparameter.question))
+    st.caption(plain(texts_of(_FILE)[name]["question"]))
     base = ToySettings(task=Task(task), norm=Norm(norm), seed=seed, max_updates=_MOST_UPDATES)
     runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
     names = live.started(_JOBS)
@@ -117,5 +117,5 @@ def _called(first: ToySettings, second: ToySettings) -> list[str]:
         if differing == [hyperparameter.field]:
             names = {value: name for name, value in hyperparameter.values.items()}
             values = [getattr(settings, hyperparameter.field) for settings in (first, second)]
-            return [names.get(value, str(value)) for value in values]
+            return [option_label(names.get(value, str(value))) for value in values]
     return []

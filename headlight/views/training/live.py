@@ -6,6 +6,7 @@ import streamlit as st
 
 from headlight.app import state
 from headlight.app.choices import one_of, slider
+from headlight.app.errors import error_text
 from headlight.app.finding import Templates
 from headlight.app.head_choice import take_head
 from headlight.app.model_queue import fragment
@@ -57,7 +58,7 @@ def show(request: TranslationRequest) -> None:
         try:
             settings = _settings()
         except UserError as error:  # a training under way goes on below
-            message = str(error)
+            message = error_text(error)
     if message:
         st.warning(plain(message), icon=":material/edit:")
     with buttons:
@@ -215,7 +216,7 @@ def start(key: str, *trainings: ToySettings) -> bool:
     try:
         names = jobs.submit(*trainings)
     except BusyError as error:
-        st.warning(plain(str(error)), icon=":material/hourglass_top:")
+        st.warning(plain(error_text(error)), icon=":material/hourglass_top:")
         return False
     for name in st.session_state.get(_STARTED, []):
         jobs.stop(name)

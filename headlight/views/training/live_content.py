@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from headlight.app.finding import Finding, Templates
+from headlight.language import number
 from headlight.plots.names import head_name, sentence_case
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
@@ -106,4 +107,4 @@ def comparison(runs: Sequence[tuple[str, JobView]]) -> Finding | None:
 
 def exact_match_text(status: ToyStatus) -> str:
     """Write the share of sequences written entirely right: "99.6 %"."""
-    return f"{100 * status.exact_match:.1f} %".replace(".0 %", " %")
+    return number(f"{100 * status.exact_match:.1f} %".replace(".0 %", " %"))

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app.facts import encode_array, pattern_place
 from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
-from headlight.plots.tokens import NOTHING
+from headlight.plots.tokens import nothing
 from transformer.interpret.head_patterns import Focus, measure_focus, measure_head
 from transformer.interpret.trace import blank_masked
 from transformer.training import ProbeTrajectory, TrainingReplay
@@ -87,7 +87,7 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
     """Name the update at which the model first wrote the target of its own accord, and count the snapshots since."""
     right = np.array([output.split() == trajectory.target_text.split() for output in trajectory.outputs])
     if not right.any():
-        output = shortened(trajectory.outputs[-1]) or NOTHING
+        output = shortened(trajectory.outputs[-1]) or nothing()
         return TEMPLATES("never").followed_by(TEMPLATES("last_output", output=output))
     first = int(right.argmax())
     last = "" if right[first:].all() else TEMPLATES("at_last" if right[-1] else "not_at_last")

@@ -9,6 +9,7 @@ from support.by_hand import by_hand, hiding, log_probabilities, loss_under, stay
 from support.head_rows import Head, mark, word
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, named, numbers_of, outcome_of, right_of, run_of
 
+from headlight.language import speaking
 from headlight.lessons.answer import Run
 from headlight.lessons.glosses import glosses
 from headlight.lessons.measures import alignment, attention
@@ -278,3 +279,5 @@ def test_options_mark_and_gloss_each_word_that_they_do_not_share():
     ]
     assert told_apart(("Tom, ich mag es.", "Ich mag es, Tom."), "") == ["“Tom, ich mag es.”", "“Ich mag es, Tom.”"]
     assert told_apart(texts[3:], "German") == ["(nothing: the model ended the sentence at once)"]
+    with speaking("de"):
+        assert told_apart(texts[:2], "German")[0] == "“Ich mag **nichts**, Tom.”"

@@ -2,6 +2,7 @@
 
 from support.pages import open_page, page_text
 
+from headlight.language import texts_of
 from headlight.views.research.page import TILES, VIEWS
 
 PAGE = "pages/research.py"
@@ -16,7 +17,7 @@ def shown(app) -> str | None:
 def test_a_tile_for_each_view_opens_it_and_all_views_leads_back():
     app = open_page(PAGE)
     labels = [button.label for button in app.button if button.key.startswith("open_")]
-    assert labels == [name.capitalize() for name in VIEWS] and TILES.keys() == {"style", *VIEWS}
+    assert labels == [name.capitalize() for name in VIEWS] and texts_of(TILES).keys() == {"style", *VIEWS}
     app.button(key="open_embeddings").click().run()
     assert shown(app) == "embeddings" and "embeddings" in app.query_params["research"]
     app.button(key="neighbour_1").click().run()
