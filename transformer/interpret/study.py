@@ -184,10 +184,10 @@ class Study:
         return self._traced(replace(self.decoding, strategy=Greedy(), prefix=()), target)
 
     @memoised
-    def without_positions(self) -> "Study":
-        """Return the study of the translation when the encoder gets no positions."""
+    def without_positions(self) -> str:
+        """Return the translation when the encoder gets no positions."""
         with without_positions(self.model):
-            return self._traced(self.decoding)
+            return self.translator.translate([self.trace.source_text], self.decoding)[0]
 
     def _traced(self, decoding: "Decoding", target: Optional["Target"] = None) -> "Study":
         read = decoding if target is None else replace(decoding, prefix=())

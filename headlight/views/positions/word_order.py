@@ -38,16 +38,17 @@ def show(request: TranslationRequest) -> None:
         text = line("reordered", exchanged(request.text))
     requests = (request, replace(request, text=text))
     language = name_of_language(loaded.checkpoint.data.get("target_language", TEMPLATES.text("translation")))
-    for column, each in zip(columns, requests, strict=True):
-        with column, st.container(border=True):
+    names = "sentence", "other_order"
+    for column, each, name in zip(columns, requests, names, strict=True):
+        with column, st.container(border=True, key=f"translations_of_{name}"):
             _show_translations(each, language)
     studies = tuple(map(results.study, requests))
     one, two = sums = tuple(study.embedding_sum() for study in studies)
-    for column, each, name in zip(columns, sums, ("sentence", "other_order"), strict=True):
+    for column, each, name in zip(columns, sums, names, strict=True):
         if has_rows:
             with column:
                 _show_rows(position_rows(loaded.model)[: len(each.tokens), :DIMENSIONS], each.tokens, name)
-    without = tuple(study.without_positions().trace.target_text for study in studies)
+    without = tuple(study.without_positions() for study in studies)
     written = tuple(study.trace.target_text for study in studies)
     show_finding(describe_order(one, two, written, without), TEMPLATES.text("attempt"))
 
@@ -61,6 +62,6 @@ def _show_rows(table: np.ndarray, tokens: Sequence[str], name: str) -> None:
 def _show_translations(request: TranslationRequest, language: str) -> None:
     """Show the translation with positions and without. Raises UserError."""
     study = results.study(request)
-    with_them, without = (one_line(each.trace.target_text) for each in (study, study.without_positions()))
+    with_them, without = map(one_line, (study.trace.target_text, study.without_positions()))
     name = plain(sentence_case(language))
     st.markdown(TEMPLATES.text("translations", language=name, with_them=with_them, without=without))

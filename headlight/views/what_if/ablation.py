@@ -11,6 +11,7 @@ from headlight.app.facts import trace_facts
 from headlight.app.finding import Templates
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest
+from headlight.app.selection import shapes_of
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import head_switches, translation_table
 from transformer.interpret.study import Study
@@ -33,16 +34,20 @@ def show(request: TranslationRequest) -> None:
         possible = [name for name in ABLATIONS if name != "mean" or results.has_samples(request.checkpoint)]
         with st.popover(TEMPLATES.text("options"), type="tertiary"):
             ablation = one_of(possible, "ablated_by")
-        study = results.study(request)
-        compute = partial(study.head_losses, ablation)
-        part_by_part(list(AttentionKind), compute, TEMPLATES.text("ablating"))  # others may go first between the kinds
-        importance = study.importance(ablation)
-        start = importance.default_head().address
-        off = parse_heads(state.value("off") or start, importance.shapes)
-        facts = {"before": trace_facts(trace), "importance": importance_facts(importance)}
+    study = results.study(request)
+    losses = partial(study.head_losses, ablation)
+    start = losses(AttentionKind.CROSS).default_head().address  # the others follow once its outcome is there
+    off = parse_heads(state.value("off") or start, shapes_of(trace))
+    if off:
+        with right:
+            translation_table(_change(study, ablation, off), "outcome")
+    with left:
+        part_by_part(list(AttentionKind), losses, TEMPLATES.text("ablating"))  # others may go first between the kinds
+        facts = {"before": trace_facts(trace), "importance": importance_facts(study.importance(ablation))}
         head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start))
-    with right:
-        translation_table(_change(study, ablation, off) if off else facts, "outcome")
+    if not off:
+        with right:
+            translation_table(facts, "outcome")
     show_attempt(TEMPLATES.text("attempt"))
 
 
