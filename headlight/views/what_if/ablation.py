@@ -1,6 +1,6 @@
 """Switch heads off and translate on: the worth of each head, and the translation with some of them ablated."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -15,7 +15,7 @@ from headlight.app.selection import shapes_of
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import head_switches, translation_table
 from transformer.interpret.study import Study
-from transformer.interpret.what_if.importance import ABLATIONS
+from transformer.interpret.what_if.importance import ABLATIONS, HeadLosses
 from transformer.model.heads import Head, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
@@ -34,21 +34,26 @@ def show(request: TranslationRequest) -> None:
         possible = [name for name in ABLATIONS if name != "mean" or results.has_samples(request.checkpoint)]
         with st.popover(TEMPLATES.text("options"), type="tertiary"):
             ablation = one_of(possible, "ablated_by")
-    study = results.study(request)
-    losses = partial(study.head_losses, ablation)
-    start = losses(AttentionKind.CROSS).default_head().address  # the others follow once its outcome is there
-    off = parse_heads(state.value("off") or start, shapes_of(trace))
+        study = results.study(request)
+        losses = partial(study.head_losses, ablation)
+        # The losses of all heads take longer than the outcome, which stands there first.
+        off = parse_heads(state.value("off") or _start(losses), shapes_of(trace))
     if off:
         with right:
             translation_table(_change(study, ablation, off), "outcome")
     with left:
         part_by_part(list(AttentionKind), losses, TEMPLATES.text("ablating"))  # others may go first between the kinds
         facts = {"before": trace_facts(trace), "importance": importance_facts(study.importance(ablation))}
-        head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start))
+        head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, _start(losses)))
     if not off:
         with right:
             translation_table(facts, "outcome")
     show_attempt(TEMPLATES.text("attempt"))
+
+
+def _start(losses: Callable[[AttentionKind], HeadLosses]) -> str:
+    """Return the head that is off at first, as the address has it; headlight/components/head_switches/story.js, too."""
+    return losses(AttentionKind.CROSS).default_head().address
 
 
 def _switch(start: str, off: str) -> None:
