@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, Page, Playwright
 ROOT = Path(__file__).parent.parent
 
 # True when the page has this title, its run is over with nothing left of the one before (unless it may still be
-# running), of everything in `selectors` as many stand there as must, and a sentence stands both in its field and, by its
-# first letters, in the labels of the figure. Components draw in a shadow root, figures do not.
+# running), of everything in `selectors` as many stand there as must, and a sentence stands both in its field and, by
+# its first letters, in the labels of the figure. Components draw in a shadow root, figures do not.
 _DRAWN = """([title, sentence, selectors, running]) => {
   const roots = [document, ...[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)];
   const all = (selector) => roots.flatMap(root => [...root.querySelectorAll(selector)]);
