@@ -39,10 +39,7 @@ APP = {
     "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 11)]),
 }
 SENTENCE_PAGE = "Decoding"
-ANSWERS = {
-    "What if": [(".translations td", 8)],
-    "Positions": [("[class*=st-key-translations_of_] p", 2)],
-}
+ANSWERS = {"What if": [(".translations td", 8)], "Positions": [("[class*=st-key-translations_of_] p", 2)]}
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 
 SENTENCES = [

@@ -116,15 +116,12 @@ class Visitor:
     def wait(
         self, title: str, selectors: list[tuple[str, int]], sentence: str = "", answer: Sequence[tuple[str, int]] = ()
     ) -> float:
-        """Until the page is drawn (see _DRAWN), looked at in every frame; return when all of the `answer` stood there.
-
-        The answer's selectors are those of one page alone. Of a page without one it stands there when all is drawn.
-        """
+        """Until the page is drawn (see _DRAWN), looked at in each frame; return when its `answer` was there."""
         answered = 0.0
         for some, running in ((answer, True), (selectors, False)):
             if some:
-                arguments = [title, sentence, some, running]
-                self.page.wait_for_function(_DRAWN, arg=arguments, polling="raf", timeout=60_000)
+                facts = [title, sentence, some, running]
+                self.page.wait_for_function(_DRAWN, arg=facts, polling="raf", timeout=60_000)
                 answered = answered or time.perf_counter()
         return answered
 

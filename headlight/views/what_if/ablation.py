@@ -1,6 +1,6 @@
 """Switch heads off and translate on: the worth of each head, and the translation with some of them ablated."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -15,7 +15,7 @@ from headlight.app.selection import shapes_of
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import head_switches, translation_table
 from transformer.interpret.study import Study
-from transformer.interpret.what_if.importance import ABLATIONS, HeadLosses
+from transformer.interpret.what_if.importance import ABLATIONS
 from transformer.model.heads import Head, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
@@ -36,24 +36,22 @@ def show(request: TranslationRequest) -> None:
             ablation = one_of(possible, "ablated_by")
         study = results.study(request)
         losses = partial(study.head_losses, ablation)
-        # The losses of all heads take longer than the outcome, which stands there first.
-        off = parse_heads(state.value("off") or _start(losses), shapes_of(trace))
+
+        def start() -> str:  # as headlight/components/head_switches/story.js has it
+            return losses(AttentionKind.CROSS).default_head().address
+
+        off = parse_heads(state.value("off") or start(), shapes_of(trace))  # its outcome comes before all losses
     if off:
         with right:
             translation_table(_change(study, ablation, off), "outcome")
     with left:
         part_by_part(list(AttentionKind), losses, TEMPLATES.text("ablating"))  # others may go first between the kinds
         facts = {"before": trace_facts(trace), "importance": importance_facts(study.importance(ablation))}
-        head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, _start(losses)))
+        head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start()))
     if not off:
         with right:
             translation_table(facts, "outcome")
     show_attempt(TEMPLATES.text("attempt"))
-
-
-def _start(losses: Callable[[AttentionKind], HeadLosses]) -> str:
-    """Return the head that is off at first, as the address has it; headlight/components/head_switches/story.js, too."""
-    return losses(AttentionKind.CROSS).default_head().address
 
 
 def _switch(start: str, off: str) -> None:
@@ -62,6 +60,9 @@ def _switch(start: str, off: str) -> None:
 
 def _change(study: Study, ablation: str, off: Sequence[Head]) -> dict:
     """Return the facts on both translations, with all heads and without some."""
-    interventions = tuple(map(ABLATIONS[ablation].of, off))
-    forced, after = (study.under(*interventions, same_target=same).trace for same in (True, False))
-    return outcome_facts(study.trace, forced, after, {"off": list(map(head_facts, off))})
+    interventions, (head, *others) = tuple(map(ABLATIONS[ablation].of, off)), off
+    if head.kind == AttentionKind.CROSS and not others:  # measured already where it is the first to be off
+        forced = study.head_losses(ablation, head.kind).probabilities(head)
+    else:
+        forced = study.under(*interventions, same_target=True).trace.target_probabilities
+    return outcome_facts(study.trace, forced, study.under(*interventions).trace, {"off": list(map(head_facts, off))})

@@ -114,6 +114,10 @@ class HeadLosses:
         totals = self.losses.sum(axis=1)
         return self.heads[max(range(len(totals)), key=lambda row: (self.turned[row], totals[row]))]
 
+    def probabilities(self, head: Head) -> np.ndarray:
+        """Return the probability of each token without a head: [target], 1 for a forced one."""
+        return np.asarray(np.exp(self.log_probabilities - self.losses[self.heads.index(head)]))
+
 
 @torch.inference_mode()
 def head_losses(
