@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page
 
@@ -17,17 +18,16 @@ from headlight.filming import launch as launch
 
 ROOT = Path(__file__).parent.parent
 
-# True when the page has this title, its run is over with nothing left of the one before, of
-# everything in `selectors` as many stand there as must, and a
-# sentence stands both in its field and, by its first letters, in the labels of the figure. Components draw in a
-# shadow root, figures do not.
-_DRAWN = """([title, sentence, selectors]) => {
+# True when the page has this title, its run is over with nothing left of the one before (unless it may still be
+# running), of everything in `selectors` as many stand there as must, and a sentence stands both in its field and, by
+# its first letters, in the labels of the figure. Components draw in a shadow root, figures do not.
+_DRAWN = """([title, sentence, selectors, running]) => {
   const roots = [document, ...[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)];
   const all = (selector) => roots.flatMap(root => [...root.querySelectorAll(selector)]);
   const main = document.querySelector('[data-testid=stMain]');
   return main?.querySelector('h1')?.textContent === title
-    && !main.querySelector('[data-stale=true]')
-    && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+    && (running || !main.querySelector('[data-stale=true]')
+      && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning')
     && selectors.every(([selector, count]) => all(selector).length >= count)
     && (!sentence || (main.querySelector('input')?.value === sentence
       && all(selectors[0][0]).map(e => e.textContent).join('').replaceAll('▁', '').includes(sentence.slice(0, 2))));
@@ -106,18 +106,24 @@ class Visitor:
         session.on("Network.loadingFinished", lambda event: self._count(event["encodedDataLength"]))
         session.on("Network.webSocketFrameReceived", lambda event: self._count_frame(event["response"]))
 
-    def wait(self, title: str, selectors: list[tuple[str, int]], sentence: str = "") -> None:
-        """Until the page is drawn (see _DRAWN), looked at in every frame."""
-        self.page.wait_for_function(_DRAWN, arg=[title, sentence, selectors], polling="raf", timeout=60_000)
-
-    def time(
-        self, act: Callable[[], object], title: str, selectors: list[tuple[str, int]], sentence: str = ""
+    def wait(
+        self, title: str, selectors: list[tuple[str, int]], sentence: str = "", answer: Sequence[tuple[str, int]] = ()
     ) -> float:
-        """Seconds from the act to everything drawn."""
+        """Until the page is drawn (see _DRAWN), looked at in each frame; return when its `answer` was there."""
+        answered = 0.0
+        for some, running in ((answer, True), (selectors, False)):
+            if some:
+                facts = [title, sentence, some, running]
+                self.page.wait_for_function(_DRAWN, arg=facts, polling="raf", timeout=60_000)
+                answered = answered or time.perf_counter()
+        return answered
+
+    def time(self, act: Callable[[], object], *drawn: Any) -> tuple[float, float]:
+        """Seconds from the act to the answer, and to everything drawn; `drawn` as for `wait`."""
         started = time.perf_counter()
         act()
-        self.wait(title, selectors, sentence)
-        return time.perf_counter() - started
+        answered = self.wait(*drawn)
+        return answered - started, time.perf_counter() - started
 
     def _count(self, number: float) -> None:
         self.bytes += int(number)

@@ -149,7 +149,7 @@ def test_heads_go_off_with_their_losses_and_a_second_worker_helps_for_a_while(fi
         losses = [loss_of(each.get_attribute("aria-label")) for each in switches.all()]
         np.testing.assert_allclose(losses, importance.total(kind)[1], rtol=0.06, atol=0.05)
     until(lambda: len(started) == 1 and len(page.workers) == 1 or page.wait_for_timeout(50))
-    first = importance.default_head()
+    first = rounded.study(SENTENCE).head_losses("zero", AttentionKind.CROSS).default_head()
     pressed = page.locator("td button[aria-pressed=true]")
     expect(pressed).to_have_attribute("data-name", f"{first.kind}.{first.layer + 1}.{first.head + 1}")
     page.locator("[data-name='decoder.1.1']").click()

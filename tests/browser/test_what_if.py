@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser import go_back, wait_until_idle
 
-from transformer.interpret.what_if.importance import head_importance
+from transformer.model.names import AttentionKind
 
 TEXT = "I think that he has never read this book."
 HEADS = "cross.3.3", "cross.3.4"
@@ -15,9 +15,7 @@ HEADS = "cross.3.3", "cross.3.4"
 @pytest.fixture(scope="module")
 def first(shipped) -> str:
     """The head that is off when the page opens."""
-    trace = shipped.trace(TEXT)
-    head = head_importance(shipped.model, trace.source_ids, trace.target_ids).default_head()
-    return f"{head.kind}.{head.layer + 1}.{head.head + 1}"
+    return shipped.study(TEXT).head_losses("zero", AttentionKind.CROSS).default_head().address
 
 
 def without(shipped, *heads: str) -> str:

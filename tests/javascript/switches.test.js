@@ -46,7 +46,8 @@ test("each switch has the loss of its head in the order of the model", () => {
 test("heads are ranked by loss, and the first to be off turns the translation if any does", () => {
   const name = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
   assert.equal(name(defaultHead(importanceOf())), "cross.0.1");
-  assert.equal(name(defaultHead(importanceOf("encoder.0.0"))), "encoder.0.0");
+  assert.equal(name(defaultHead(importanceOf("cross.0.2"))), "cross.0.2");
+  assert.equal(name(defaultHead(importanceOf("encoder.0.0"))), "cross.0.1", "a head of cross-attention");
   assert.deepEqual(ranked(importanceOf()).slice(0, 3).map(name), ["cross.0.1", "encoder.1.2", "encoder.0.0"]);
 });
 

@@ -88,7 +88,7 @@ class DecodingState:
                 memory = model.encode(source, padding)
             caches = model.start_caches(memory, capacity)
         self.caches = caches
-        self._rough = model.output_projection.rough_choice() if isinstance(self._step, FusedStep) else None
+        self._rough = model.output_projection.rough_choice()
 
     def step(self, tokens: Tensor) -> Tensor:
         """Feed each sentence its newest token, [rows] -> logits of what follows, [rows, vocab], in float32 at least."""
@@ -96,7 +96,7 @@ class DecodingState:
 
     def choose(self, tokens: Tensor) -> Tensor:
         """Feed each sentence its newest token -> the most probable next ones, [rows], as `most_probable` has them."""
-        if self._rough is None or not isinstance(self._step, FusedStep):
+        if self._rough is None:
             return most_probable(forbid_specials(self.step(tokens), self._model))
         hidden = self._step.hidden(tokens, self.caches, self.source_mask)
 

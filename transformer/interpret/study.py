@@ -131,9 +131,8 @@ class Study:
             search = translator.beam_search(text, decoding)
             target = search.ended[0]
         read = decoding if target is None else replace(decoding, prefix=())
-        trace, seen = translator.record(text, read, keep=RESIDUAL_STREAM, target=target, decoded=decoded)
+        trace, _ = translator.record(text, read, target=target, decoded=decoded)
         study = cls(translator, decoding, trace)
-        translator.memo.put(study.key("activations"), seen)
         if search:
             translator.memo.put(study.key("search"), search)
         return study
@@ -184,10 +183,13 @@ class Study:
         return self._traced(replace(self.decoding, strategy=Greedy(), prefix=()), target)
 
     @memoised
-    def without_positions(self) -> "Study":
-        """Return the study of the translation when the encoder gets no positions."""
+    def without_positions(self, *others: "Study") -> tuple[str, ...]:
+        """Return the translation when the encoder gets no positions, and those of other sentences, decoded together."""
+        texts = [each.trace.source_text for each in (self, *others)]
+        alone = isinstance(self.decoding.strategy, Sampling)  # each is to draw the same numbers
         with without_positions(self.model):
-            return self._traced(self.decoding)
+            batches = (self.translator.translate(some, self.decoding) for some in (zip(texts) if alone else [texts]))
+            return tuple(text for batch in batches for text in batch)
 
     def _traced(self, decoding: "Decoding", target: Optional["Target"] = None) -> "Study":
         read = decoding if target is None else replace(decoding, prefix=())

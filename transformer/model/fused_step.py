@@ -20,19 +20,27 @@ from .layers import DecoderLayer, EncoderLayer, Residual, StackInput
 from .linear import padded
 from .transformer import Transformer
 
-Step = Callable[[Tensor, list[LayerCache], Tensor | None], Tensor]
 _Norm = tuple[tuple[int, ...], Tensor, Tensor, float]
 _MANY = 16  # rows from which on attention by matrix products is faster than PyTorch's kernel
 
 
-def decoding_step(model: Transformer) -> Step:
-    """Return a function from the newest tokens [rows], caches and source mask to logits [rows, vocab].
+class Step:
+    """Decoding step through the modules: newest tokens [rows], caches and source mask to logits [rows, vocab]."""
 
-    The function holds the current weights: make a new one for each translation.
-    """
-    if _is_fused(model):
-        return FusedStep(model)
-    return lambda tokens, caches, source_mask: model.step(tokens[:, None], caches, source_mask)
+    def __init__(self, model: Transformer):
+        self.model = model
+
+    def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        return self.model.output_projection(self.hidden(tokens, caches, source_mask))
+
+    def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        """Return the vectors that the output projection reads: [rows, d_model]."""
+        return self.model.newest(tokens[:, None], caches, source_mask)
+
+
+def decoding_step(model: Transformer) -> Step:
+    """Return a step, which holds the current weights: make a new one for each translation."""
+    return FusedStep(model) if _is_fused(model) else Step(model)
 
 
 @torch.inference_mode()
@@ -85,19 +93,17 @@ class _Layer:
         return self.outer(self.activate(self.inner(x)))
 
 
-class FusedStep:
-    """Decoding step of a model whose shape `is_covered`: newest tokens [rows] to logits [rows, vocab]."""
+class FusedStep(Step):
+    """Decoding step of a model whose shape `is_covered`, without its modules."""
 
     def __init__(self, model: Transformer):
-        self.model, self.num_heads, self.norm_first = model, model.config.num_heads, model.config.norm == "pre"
+        super().__init__(model)
+        self.num_heads, self.norm_first = model.config.num_heads, model.config.norm == "pre"
         self.layers = [_Layer(layer) for layer in model.decoder]  # type: ignore[arg-type]
         self._on_cpu = model.device.type == "cpu" and model.dtype == torch.float32
         self._none_added = torch.zeros(1, 1, 1)
         self._unfilled = torch.full((ROOM, ROOM), -math.inf).triu(1)  # by length - 1
         self._bias: Tensor | None = None  # the source mask as an addend of the scores, for attention by products
-
-    def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
-        return self.model.output_projection(self.hidden(tokens, caches, source_mask))
 
     def start(self, sources: Sequence[Sequence[int]], capacity: int) -> list[LayerCache] | None:
         """Encode sentences side by side, without padding, and return the decoder's caches.

@@ -110,6 +110,10 @@ class Transformer(nn.Module):
 
     def step(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Logits [batch, vocab] after the newest tokens [batch, new]: the last row of the full pass over all so far."""
+        return self.output_projection(self.newest(target, caches, source_mask))
+
+    def newest(self, target: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        """Return the last of the vectors that `step` projects to logits: [batch, d_model]."""
         new = target.shape[1]
         length = caches[0].length + new
         # One new query sees every cached key. Several need their own rows of the causal mask.
@@ -118,7 +122,7 @@ class Transformer(nn.Module):
         x = self.decoder_input(target, length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
             x = layer.step(x, cache, mask, source_mask, bias)  # type: ignore[operator]
-        return self.output_projection(self.decoder_norm(x[:, -1]))
+        return self.decoder_norm(x[:, -1])
 
     def layer(self, stack: Stack | str, number: int) -> EncoderLayer | DecoderLayer:
         """Return a layer, counted from 0; raises ValueError for one that is not there."""

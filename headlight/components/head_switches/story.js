@@ -35,8 +35,9 @@ export function ranked(importance) {
   return inOrder.map((each) => ({ ...each, total: sum(each.losses) })).sort((one, other) => other.total - one.total);
 }
 
-// The head that is off at first: of those that turn the translation, and else of all, that of the greatest loss.
+// The head that is off at first, one of cross-attention: of those that turn the translation, and else of all, that of
+// the greatest loss.
 export function defaultHead(importance) {
-  const heads = ranked(importance);
+  const heads = ranked(importance.filter(({ kind }) => kind === "cross"));
   return heads.find(({ turned }) => turned) ?? heads[0];
 }

@@ -21,6 +21,7 @@ from .word_order_content import describe_order, exchanged
 
 TEMPLATES = Templates.beside(__file__)
 TABLES = Positions.SINUSOIDAL, Positions.MULTIPLIED, Positions.LEARNED  # kinds with a vector for each position
+NAMES = "sentence", "other_order"
 DIMENSIONS = 64  # drawn, the first ones: those of the fastest waves
 
 
@@ -38,17 +39,18 @@ def show(request: TranslationRequest) -> None:
         text = line("reordered", exchanged(request.text))
     requests = (request, replace(request, text=text))
     language = name_of_language(loaded.checkpoint.data.get("target_language", TEMPLATES.text("translation")))
-    for column, each in zip(columns, requests, strict=True):
-        with column, st.container(border=True):
-            _show_translations(each, language)
-    studies = tuple(map(results.study, requests))
+    first, second = studies = tuple(map(results.study, requests))
+    written, without = tuple(each.trace.target_text for each in studies), first.without_positions(second)
+    for column, name, *texts in zip(columns, NAMES, written, without, strict=True):
+        with column, st.container(border=True, key=f"translations_of_{name}"):
+            with_them, blind = map(one_line, texts)
+            names = {"language": plain(sentence_case(language)), "with_them": with_them, "without": blind}
+            st.markdown(TEMPLATES.text("translations", **names))
     one, two = sums = tuple(study.embedding_sum() for study in studies)
-    for column, each, name in zip(columns, sums, ("sentence", "other_order"), strict=True):
+    for column, each, name in zip(columns, sums, NAMES, strict=True):
         if has_rows:
             with column:
                 _show_rows(position_rows(loaded.model)[: len(each.tokens), :DIMENSIONS], each.tokens, name)
-    without = tuple(study.without_positions().trace.target_text for study in studies)
-    written = tuple(study.trace.target_text for study in studies)
     show_finding(describe_order(one, two, written, without), TEMPLATES.text("attempt"))
 
 
@@ -56,11 +58,3 @@ def _show_rows(table: np.ndarray, tokens: Sequence[str], name: str) -> None:
     """Show the vectors that the encoder adds to the tokens of a sentence, row by row."""
     alt = TEMPLATES.text("alt", dimensions=table.shape[1])
     show_figure(plots.positions(table, tokens, theme="page"), f"rows_of_{name}", alt)
-
-
-def _show_translations(request: TranslationRequest, language: str) -> None:
-    """Show the translation with positions and without. Raises UserError."""
-    study = results.study(request)
-    with_them, without = (one_line(each.trace.target_text) for each in (study, study.without_positions()))
-    name = plain(sentence_case(language))
-    st.markdown(TEMPLATES.text("translations", language=name, with_them=with_them, without=without))

@@ -11,6 +11,7 @@ from headlight.app.facts import trace_facts
 from headlight.app.finding import Templates
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest
+from headlight.app.selection import shapes_of
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import head_switches, translation_table
 from transformer.interpret.study import Study
@@ -34,15 +35,22 @@ def show(request: TranslationRequest) -> None:
         with st.popover(TEMPLATES.text("options"), type="tertiary"):
             ablation = one_of(possible, "ablated_by")
         study = results.study(request)
-        compute = partial(study.head_losses, ablation)
-        part_by_part(list(AttentionKind), compute, TEMPLATES.text("ablating"))  # others may go first between the kinds
-        importance = study.importance(ablation)
-        start = importance.default_head().address
-        off = parse_heads(state.value("off") or start, importance.shapes)
-        facts = {"before": trace_facts(trace), "importance": importance_facts(importance)}
-        head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start))
-    with right:
-        translation_table(_change(study, ablation, off) if off else facts, "outcome")
+        losses = partial(study.head_losses, ablation)
+
+        def start() -> str:  # as headlight/components/head_switches/story.js has it
+            return losses(AttentionKind.CROSS).default_head().address
+
+        off = parse_heads(state.value("off") or start(), shapes_of(trace))  # its outcome comes before all losses
+    if off:
+        with right:
+            translation_table(_change(study, ablation, off), "outcome")
+    with left:
+        part_by_part(list(AttentionKind), losses, TEMPLATES.text("ablating"))  # others may go first between the kinds
+        facts = {"before": trace_facts(trace), "importance": importance_facts(study.importance(ablation))}
+        head_switches(facts, ablation, heads_address(off), "switches", partial(_switch, start()))
+    if not off:
+        with right:
+            translation_table(facts, "outcome")
     show_attempt(TEMPLATES.text("attempt"))
 
 
@@ -52,6 +60,9 @@ def _switch(start: str, off: str) -> None:
 
 def _change(study: Study, ablation: str, off: Sequence[Head]) -> dict:
     """Return the facts on both translations, with all heads and without some."""
-    interventions = tuple(map(ABLATIONS[ablation].of, off))
-    forced, after = (study.under(*interventions, same_target=same).trace for same in (True, False))
-    return outcome_facts(study.trace, forced, after, {"off": list(map(head_facts, off))})
+    interventions, (head, *others) = tuple(map(ABLATIONS[ablation].of, off)), off
+    if head.kind == AttentionKind.CROSS and not others:  # measured already where it is the first to be off
+        forced = study.head_losses(ablation, head.kind).probabilities(head)
+    else:
+        forced = study.under(*interventions, same_target=True).trace.target_probabilities
+    return outcome_facts(study.trace, forced, study.under(*interventions).trace, {"off": list(map(head_facts, off))})

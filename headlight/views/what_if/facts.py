@@ -14,15 +14,15 @@ def facts_with_reads(trace: Trace) -> dict:
     return trace_facts(trace, {"reads": trace.cross.mean(axis=(0, 1), dtype=np.float64)})
 
 
-def outcome_facts(before: Trace, forced: Trace, after: Trace, change: dict | None) -> dict:
+def outcome_facts(before: Trace, forced: np.ndarray, after: Trace, change: dict | None) -> dict:
     """Return the payload of `components.translation_table` for a change: the translation before and after.
 
-    forced: the unchanged translation teacher-forced under the change; change: see headlight/components/
-    translation_table/story.js, None for no change.
+    forced: the probabilities of the unchanged translation's tokens under the change, [target]; change: see
+    headlight/components/translation_table/story.js, None for no change.
     """
     return {
         "before": facts_with_reads(before),
-        "forced": {"target_probabilities": encode_array(forced.target_probabilities)},
+        "forced": {"target_probabilities": encode_array(forced)},
         "after": facts_with_reads(after),
         "change": change,
     }

@@ -121,7 +121,7 @@ def show(request: TranslationRequest) -> None:
         st.caption(TEMPLATES.text(action))
     with right:
         rewriting = rewriting_facts(*change) if change else None
-        translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")
+        translation_table(outcome_facts(trace, forced.target_probabilities, after, rewriting), "outcome")
     show_attempt(TEMPLATES.text("attempt"))
 
 

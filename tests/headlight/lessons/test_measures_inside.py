@@ -338,7 +338,7 @@ def test_both_orders_are_one_to_an_encoder_without_positions(monkeypatch):
         common = Counter(re.findall(r"\w+", left)) & Counter(re.findall(r"\w+", one.lower()))
         assert one == other and answer.value == common.total() and f"“{one}”" in answer.truth
         assert answer.names["as_first"] == run.translator.translate(texts[:1])[0]
-    monkeypatch.setattr(Study, "without_positions", lambda study: study)
+    monkeypatch.setattr(Study, "without_positions", lambda *_: ("Ja.", "Nein."))
     with pytest.raises(Undecided):
         order.translated_without_positions(run)
     for text in ("Stop.", "Tom Tom", "?"):

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from support.recorded import attribute_logit, leave_one_out, record_residual_stream
 
-from transformer import Beam, Sampling, Study, Translator, UserError
+from transformer import Beam, Greedy, Sampling, Study, Translator, UserError
 from transformer.interpret import study as module
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.memo import Memo, bytes_of
+from transformer.interpret.positions import without_positions
 from transformer.interpret.rollout import alti
 from transformer.interpret.score_parts import explain_score
 from transformer.interpret.what_if.importance import head_importance
@@ -75,9 +76,8 @@ def test_each_measure_is_computed_once_for_its_arguments_and_an_error_is_not_kep
         assert study.masked(study.with_target("Ja."), "causal") is study.masked(study.with_target("Ja."), "causal")
         with pytest.raises(UserError):
             study.with_target(" ")
-    counts = {"lens": 1, "stream": 1, "parts": 2, "under": 2, "masked": 1, "with_target": 3}
+    counts = {"lens": 1, "stream": 1, "activations": 1, "parts": 2, "under": 2, "masked": 1, "with_target": 3}
     assert {name: computed.count(name) for name in counts} == counts
-    assert "activations" not in computed, "the pass of the trace is there already"
 
 
 def test_threads_share_one_result(study, monkeypatch):
@@ -123,6 +123,15 @@ def test_under_interventions_the_same_search_runs_or_the_same_target_is_fed(ship
     assert forced.target_ids == study.trace.target_ids and forced.interventions == after.interventions == (change,)
     both = study.under(change).under(Uniform("cross", 1)).trace
     assert both.interventions == (change, Uniform("cross", 1))
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Sampling(temperature=3.0, seed=3)])
+def test_without_positions_sentences_are_decoded_together_as_each_alone(shipped, strategy):
+    texts = "The dog sees the old cat.", "The cat sees the old dog."
+    one, other = (shipped.study(text, strategy) for text in texts)
+    with without_positions(shipped.model):
+        alone = tuple(shipped.trace(text, strategy).target_text for text in texts)
+    assert one.without_positions(other) == alone and one.without_positions() == alone[:1]
 
 
 def test_mean_ablation_measures_the_means_when_it_needs_them(study, shipped):

@@ -81,12 +81,6 @@ class HeadImportance:
         losses = ((kind, *each) for kind in AttentionKind for each in np.ndenumerate(self.total(kind)))
         return sorted(((Head(kind, *head), float(loss)) for kind, head, loss in losses), key=lambda each: -each[1])
 
-    def default_head(self) -> Head:
-        """Return the head of the greatest loss: of those that turn the translation, and else of all."""
-        ranked = [head for head, _ in self.ranked()]
-        turning = (head for head in ranked if self.turned and self.turned[head.kind][head.layer, head.head])
-        return next(turning, ranked[0])
-
 
 def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Head]:
     """List the heads of some kinds of attention, layer by layer."""
@@ -114,6 +108,15 @@ class HeadLosses:
     losses: np.ndarray
     turned: np.ndarray
     log_probabilities: np.ndarray
+
+    def default_head(self) -> Head:
+        """Return the head of the greatest loss: of those that turn the translation, and else of all."""
+        totals = self.losses.sum(axis=1)
+        return self.heads[max(range(len(totals)), key=lambda row: (self.turned[row], totals[row]))]
+
+    def probabilities(self, head: Head) -> np.ndarray:
+        """Return the probability of each token without a head: [target], 1 for a forced one."""
+        return np.asarray(np.exp(self.log_probabilities - self.losses[self.heads.index(head)]))
 
 
 @torch.inference_mode()

@@ -82,13 +82,6 @@ def test_a_batch_has_the_ids_of_each_text_alone(checkpoint):
         next(target_ids(CheckpointFiles(checkpoint.folder, ()), ["tree."]))
 
 
-def test_the_source_is_encoded_once_for_the_trace_and_the_measures_of_its_pass(checkpoint):
-    request, encoded = TranslationRequest(checkpoint, TEXT), []
-    results.translator(checkpoint).model.encoder[0].register_forward_hook(lambda *_: encoded.append(True))
-    study = results.study(request)
-    assert study.stream().logits.shape[0] == len(results.trace(request).target_ids) and len(encoded) == 1
-
-
 def test_a_checkpoint_that_is_no_longer_cached_takes_its_studies_along(checkpoint, tmp_path):
     results.translator.clear()  # what other tests have read
     first = TranslationRequest(checkpoint, TEXT)

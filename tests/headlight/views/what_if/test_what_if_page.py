@@ -6,12 +6,13 @@ from support.pages import components, fact_array, numbers, open_page, page_text,
 from support.traces import loaded, trace_of
 
 from headlight.app import results
+from headlight.views.what_if import ablation
 from headlight.views.what_if.facts import importance_facts
 from headlight.views.what_if.own_translation import second_best
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.study import Study
-from transformer.interpret.what_if.importance import HeadImportance
+from transformer.interpret.what_if.importance import HeadImportance, HeadLosses
 from transformer.model.heads import Head
 
 PAGE = "pages/what_if.py"
@@ -30,8 +31,19 @@ def importance(turned=()):
 
 
 def test_it_begins_with_the_head_that_turns_the_translation_else_with_the_greatest_loss():
-    assert importance().default_head() == Head("cross", 0, 1)
-    assert importance([("encoder", 0, 0), ("encoder", 1, 2)]).default_head() == Head("encoder", 1, 2)
+    heads, losses = [Head("cross", 0, head) for head in range(3)], np.array([[0.5, 1, 0], [0, 0.1, 0], [0.3, 0, 0]])
+    for turned, first in ([False] * 3, 0), ([False, True, True], 2):
+        assert HeadLosses(heads, losses, np.array(turned), np.zeros(3)).default_head() == heads[first]
+
+
+@pytest.mark.parametrize("off, before", [("", {"cross"}), ("encoder.1.2", set())])
+def test_the_outcome_stands_there_before_the_other_heads_are_measured(monkeypatch, off, before):
+    done, measure, table = [], Study.head_losses, ablation.translation_table
+    monkeypatch.setattr(Study, "head_losses", lambda study, by, kind: done.append(kind) or measure(study, by, kind))
+    monkeypatch.setattr(ablation, "translation_table", lambda *facts: done.append("outcome") or table(*facts))
+    assert payload(open_page(PAGE, off=off), 1)["change"]
+    outcome = done.index("outcome")
+    assert set(done[:outcome]) == before and {"encoder", "decoder", "cross"} <= set(done[outcome:])
 
 
 def test_each_head_is_sent_with_the_loss_of_each_token():

@@ -60,6 +60,8 @@ def test_all_heads_at_once_are_each_head_alone(norm, ablate):
         with apply_interventions(model, [ablate.of(head)], means):
             alone = whole - log_probabilities(model)
         assert importance.of(head.kind)[head.layer, head.head] == near(alone, scale=whole)
+        probabilities = parts[head not in heads[:5]].probabilities(head)
+        assert probabilities == near(np.exp(whole - alone), scale=np.exp(whole))
     ranked = importance.ranked()
     assert {head for head, _ in ranked} == set(heads)
     assert [loss for _, loss in ranked] == sorted((loss for _, loss in ranked), reverse=True)
