@@ -15,7 +15,7 @@ MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 # Lines that the whole product may have, and those of each room when its budget was set: a room may grow by SLACK. A
 # commit that raises a number says in its body what users get for it.
-TOTALS = {"Python": 39_800, "JavaScript": 14_600, "tests": 28_400}
+TOTALS = {"Python": 39_800, "JavaScript": 14_600, "tests": 28_700}
 SLACK = 0.03
 ROOMS = {
     "transformer/commands": 812,
@@ -24,18 +24,18 @@ ROOMS = {
     "transformer/decoding": 646,
     "transformer/exchange": 1360,
     "transformer/experiments": 248,
-    "transformer/interpret": 5571,
-    "transformer/model": 1587,
+    "transformer/interpret": 5582,
+    "transformer/model": 1597,
     "transformer/toy": 627,
     "transformer/training": 1326,
-    "headlight/app": 2801,
-    "headlight/classroom": 2093,
-    "headlight/components": 17030,
-    "headlight/lessons": 5915,
-    "headlight/plots": 2282,
-    "headlight/views": 5592,
+    "headlight/app": 2834,
+    "headlight/classroom": 2104,
+    "headlight/components": 17172,
+    "headlight/lessons": 5927,
+    "headlight/plots": 2254,
+    "headlight/views": 5612,
     "pages": 82,
-    "benchmarks": 2032,
+    "benchmarks": 2041,
 }
 
 # Packages that a room may not import although they are installed.

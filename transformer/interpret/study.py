@@ -183,7 +183,13 @@ class Study:
         return self._traced(replace(self.decoding, strategy=Greedy(), prefix=()), target)
 
     @memoised
-    def without_positions(self, *others: "Study") -> tuple[str, ...]:
+    def without_positions(self) -> "Study":
+        """Return the study of the translation when the encoder gets no positions."""
+        with without_positions(self.model):
+            return self._traced(self.decoding)
+
+    @memoised
+    def translations_without_positions(self, *others: "Study") -> tuple[str, ...]:
         """Return the translation when the encoder gets no positions, and those of other sentences, decoded together."""
         texts = [each.trace.source_text for each in (self, *others)]
         alone = isinstance(self.decoding.strategy, Sampling)  # each is to draw the same numbers

@@ -37,7 +37,7 @@ def translated_without_positions(run: Run) -> Answer:
     traces = [results.trace(each) for each in (one, other)]
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
         raise Undecided("not_the_same_tokens")
-    without = set(results.study(one).without_positions(results.study(other)))
+    without = set(results.study(one).translations_without_positions(results.study(other)))
     first, blind = traces[0].target_text, min(without)
     words, lower, left = re.findall(r"\w+", first), only_words(first).split(), Counter(only_words(blind).split())
     if len(without) > 1 or len(set(lower)) < 2:

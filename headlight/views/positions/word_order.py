@@ -40,7 +40,7 @@ def show(request: TranslationRequest) -> None:
     requests = (request, replace(request, text=text))
     language = name_of_language(loaded.checkpoint.data.get("target_language", TEMPLATES.text("translation")))
     first, second = studies = tuple(map(results.study, requests))
-    written, without = tuple(each.trace.target_text for each in studies), first.without_positions(second)
+    written, without = tuple(each.trace.target_text for each in studies), first.translations_without_positions(second)
     for column, name, *texts in zip(columns, NAMES, written, without, strict=True):
         with column, st.container(border=True, key=f"translations_of_{name}"):
             with_them, blind = map(one_line, texts)

@@ -295,7 +295,7 @@ def parts_of(run: Run, names):
 @pytest.mark.parametrize("side", ["query", "key"])
 def test_the_part_that_carries_the_lead_has_the_largest_sum_of_products(side):
     for run, answer in decided("part_of_lead", side=side):
-        assert answer.truth.startswith(f"The {side}'s ")
+        assert answer.truth.startswith(f"Of the {side}'s parts, ")
         frame, head = parts_of(run, answer.names).to_frame(), answer.names["cell_head"]
         frame = frame[~frame[f"{side}_kind"].isin(["biases", "relative position"])]
         sums = frame.groupby([f"{side}_kind", f"{side}_layer"], dropna=False)["value"].sum()
@@ -338,7 +338,7 @@ def test_both_orders_are_one_to_an_encoder_without_positions(monkeypatch):
         common = Counter(re.findall(r"\w+", left)) & Counter(re.findall(r"\w+", one.lower()))
         assert one == other and answer.value == common.total() and f"“{one}”" in answer.truth
         assert answer.names["as_first"] == run.translator.translate(texts[:1])[0]
-    monkeypatch.setattr(Study, "without_positions", lambda *_: ("Ja.", "Nein."))
+    monkeypatch.setattr(Study, "translations_without_positions", lambda *_: ("Ja.", "Nein."))
     with pytest.raises(Undecided):
         order.translated_without_positions(run)
     for text in ("Stop.", "Tom Tom", "?"):
