@@ -119,11 +119,11 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    weights, kind = dict(checkpoint.model.named_parameters()), checkpoint.kind
+    kind, weights = checkpoint.kind, {name: each.detach().cpu() for name, each in checkpoint.model.named_parameters()}
     if dtype == torch.int8:
         weights = rounded_to_bytes(weights)
     else:
-        weights = {name: weight.detach().to("cpu", dtype) for name, weight in weights.items()}
+        weights = {name: weight.to(dtype) for name, weight in weights.items()}
     config: dict[str, object] = {"version": VERSION, "model": dataclasses.asdict(checkpoint.model.config)}
     if dtype == torch.int8 or kind is not ModelKind.ENCODER_DECODER:
         config |= {"version": LATEST, "kind": kind}

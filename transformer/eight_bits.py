@@ -26,7 +26,7 @@ def rounded_to_bytes(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor
     """Return the tensors of a file of 8 bits: matrices as int8 with their scales, all others as float32."""
     tensors = {}
     for name, weight in weights.items():
-        tensors[name] = weight = weight.detach().cpu().float()
+        tensors[name] = weight = weight.float()
         if weight.dim() == 2:
             whole, scales = map(torch.from_numpy, quantize(weight.numpy()))
             tensors |= {name: whole, name + _SCALES: scales}
