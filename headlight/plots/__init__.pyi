@@ -18,6 +18,8 @@ from .masks import mask as mask
 from .masks import masked_weights as masked_weights
 from .masks import next_tokens as next_tokens
 from .masks import without_causal_mask as without_causal_mask
+from .one_stack import one_stack as one_stack
+from .one_stack import one_stack_block as one_stack_block
 from .positional_encoding import positions as positions
 from .positional_encoding import rotation as rotation
 from .positional_encoding import waves as waves

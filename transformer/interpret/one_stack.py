@@ -123,3 +123,15 @@ def record_row(
         finished=target_ids[-1] == tokenizer.end_id,
         prefix=prefix,
     )
+
+
+def overlaps(trace: OneStackTrace, name: BlockName, maps: np.ndarray) -> np.ndarray:
+    """Compare the heads of a block with those of another model: [layers, heads, other layers, other heads].
+
+    maps: [other layers, other heads, rows, columns], of the same tokens. Each row of either is divided by its sum; their
+    common weight, from 0 to 1, is averaged over the rows.
+    """
+    block = trace.block(name).weights
+    ours, theirs = (each / np.maximum(each.sum(axis=-1, keepdims=True), 1e-12) for each in (block, maps))
+    common = [np.minimum(head, theirs).sum(axis=-1).mean(axis=-1) for layer in ours for head in layer]
+    return np.array(common).reshape(*block.shape[:2], *maps.shape[:2])

@@ -4,12 +4,12 @@ import json
 import math
 from dataclasses import replace
 
-import headlight as hl
 import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
+import headlight as hl
 from tests.support.models import small_config
 from tests.support.tiny import VOCABULARY
 from transformer.__main__ import main
