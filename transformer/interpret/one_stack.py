@@ -128,8 +128,8 @@ def record_row(
 def overlaps(trace: OneStackTrace, name: BlockName, maps: np.ndarray) -> np.ndarray:
     """Compare the heads of a block with those of another model: [layers, heads, other layers, other heads].
 
-    maps: [other layers, other heads, rows, columns], of the same tokens. Each row of either is divided by its sum; their
-    common weight, from 0 to 1, is averaged over the rows.
+    maps: [other layers, other heads, rows, columns], of the same tokens. Each row of either is divided by its sum;
+    their common weight, from 0 to 1, is averaged over the rows.
     """
     block = trace.block(name).weights
     ours, theirs = (each / np.maximum(each.sum(axis=-1, keepdims=True), 1e-12) for each in (block, maps))

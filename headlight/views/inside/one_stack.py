@@ -50,10 +50,10 @@ def show(request: TranslationRequest) -> None:
         layer, number, *_ = np.unravel_index(common.argmax(), common.shape)
         closest = Head(AttentionKind.DECODER, int(layer), int(number))
         place = choose_head({"decoder": common.shape[:2]}, lambda _: closest).index
-    _show_maps(trace, other, block, place, common[place])
     show_finding(content.describe_reading(trace, place))
     if prefix:
         show_finding(content.describe_prefix(_traces(request, stack, False)[0], trace))
+    _show_maps(trace, other, block, place, common[place])
 
 
 @results.cached(max_entries=1, show_spinner=results.TEMPLATES.text("checkpoint"))

@@ -11,7 +11,6 @@ from transformer.interpret.trace import RowLabel, Trace, attention_map
 from .heatmap import BLANK, HALF_OF_WIDTH, Cells, Heatmap, axis_names, hover_texts, weight_texts, weight_words
 from .heatmap import heatmap_figure as draw
 from .layout import Theme
-from .palette import PAGE_TEXT
 from .texts import texts_beside
 from .tokens import token_label
 
@@ -33,17 +32,16 @@ def one_stack(
     weights = np.where(masked, BLANK, trace.decoder[layer, head])
     frames = "".join(_frame(*corner) for corner in _corners(source, size))
     hover = _hover(trace.tokens, trace.tokens, weights, other, "other_encoder_decoder")
-    names = _text("query"), _text("key")
-    texts = weight_texts(weights)
-    heatmap = Heatmap(
-        (Cells(weights, hover),), trace.tokens, trace.tokens, *names, HALF_OF_WIDTH, texts, outline=frames
-    )
+    labels, texts = (trace.tokens, trace.tokens, _text("query"), _text("key")), weight_texts(weights)
+    heatmap = Heatmap((Cells(weights, hover),), *labels, HALF_OF_WIDTH, texts, outline=frames).within(HALF_OF_WIDTH)
     figure = draw(heatmap, theme)
     margin = heatmap.margin
     figure.update_layout(height=heatmap.height + _NAME_ROOM, margin=margin | {"b": margin["b"] + _NAME_ROOM})
     for name, place in _name_places(source, size).items():
-        figure.add_annotation(text=f"<b>{_text(_key(name))}</b>", showarrow=False, font={"color": PAGE_TEXT}, **place)
-    return figure
+        opened = trace.prefix and name == BlockName.SOURCE_ON_SOURCE  # no masked cell of its own: beside it
+        text = f"<b>{'← ' * opened}{_text(name.value.replace(' ', '_'))}</b>"
+        figure.add_annotation(text=text, showarrow=False, **place | ({"xanchor": "left"} if opened else {}))
+    return _linked(figure, 0, 0)
 
 
 def one_stack_block(
@@ -57,8 +55,8 @@ def one_stack_block(
 ) -> go.Figure:
     """Draw the map of an encoder-decoder's head that a block stands for; its hover texts add the block's weights.
 
-    trace and other: of the same tokens; place and other_place: layer and head in each, from 0. Raises ValueError for the
-    empty block.
+    trace and other: of the same tokens; place and other_place: layer and head in each, from 0. Raises ValueError for
+    the empty block.
     """
     if name.kind is None:
         raise ValueError(f"no map stands for the block {name!r}: it is empty")
@@ -66,7 +64,13 @@ def one_stack_block(
     hover = _hover(shown.queries, shown.keys, shown.weights, trace.block(name).weights[place], "other_one_stack")
     names, texts = axis_names(shown.kind, shown.row_label), weight_texts(shown.weights)
     heatmap = Heatmap((Cells(shown.weights, hover),), shown.queries, shown.keys, *names, HALF_OF_WIDTH, texts)
-    return draw(heatmap.within(HALF_OF_WIDTH), theme)
+    part = trace.block(name)
+    return _linked(draw(heatmap.within(HALF_OF_WIDTH), theme), part.rows.start or 0, part.columns.start or 0)
+
+
+def _linked(figure: go.Figure, row: int, column: int) -> go.Figure:
+    """Let the page outline the same cells in both figures; row, column: of the first cell in the whole map."""
+    return figure.update_layout(meta={**figure.layout.meta, "link": [row, column]})
 
 
 def _hover(
@@ -93,16 +97,12 @@ def _frame(left: float, top: float, right: float, bottom: float) -> str:
     return f"M{left},{top}H{right}V{bottom}H{left}Z"
 
 
-def _key(name: BlockName) -> str:
-    return name.value.replace(" ", "_")
-
-
 def _name_places(source: int, size: int) -> dict[BlockName, dict]:
     """Return places of the blocks' names on masked cells, and below the map for the block without any."""
     inside = {"xanchor": "right", "yanchor": "top"}
     return {
         BlockName.SOURCE_ON_SOURCE: {"x": source - 0.6, "y": -0.4, **inside},
         BlockName.SOURCE_ON_TARGET: {"x": (source + size - 1) / 2, "y": (source - 1) / 2},
-        BlockName.TARGET_ON_SOURCE: {"x": (source - 1) / 2, "y": size - 0.4, "yanchor": "top"},
+        BlockName.TARGET_ON_SOURCE: {"x": (source - 1) / 2, "y": size - 0.51, "yanchor": "top", "yshift": -4},
         BlockName.TARGET_ON_TARGET: {"x": size - 0.6, "y": source - 0.4, **inside},
     }
