@@ -37,31 +37,31 @@ def one_stack(
     figure = draw(heatmap, theme)
     margin = heatmap.margin
     figure.update_layout(height=heatmap.height + _NAME_ROOM, margin=margin | {"b": margin["b"] + _NAME_ROOM})
-    for name, place in _name_places(source, size).items():
+    for name, position in _name_positions(source, size).items():
         opened = trace.prefix and name == BlockName.SOURCE_ON_SOURCE  # no masked cell of its own: beside it
         text = f"<b>{'← ' * opened}{_text(name.value.replace(' ', '_'))}</b>"
-        figure.add_annotation(text=text, showarrow=False, **place | ({"xanchor": "left"} if opened else {}))
+        figure.add_annotation(text=text, showarrow=False, **position | ({"xanchor": "left"} if opened else {}))
     return _linked(figure, 0, 0)
 
 
 def one_stack_block(
     trace: OneStackTrace,
-    place: tuple[int, int],
+    head: tuple[int, int],
     name: BlockName,
     other: Trace,
-    other_place: tuple[int, int],
+    other_head: tuple[int, int],
     *,
     theme: Theme = "paper",
 ) -> go.Figure:
     """Draw the map of an encoder-decoder's head that a block stands for; its hover texts add the block's weights.
 
-    trace and other: of the same tokens; place and other_place: layer and head in each, from 0. Raises ValueError for
+    trace and other: of the same tokens; head and other_head: layer and head in each, from 0. Raises ValueError for
     the empty block.
     """
     if name.kind is None:
         raise ValueError(f"no map stands for the block {name!r}: it is empty")
-    shown = attention_map(other, name.kind, *other_place, RowLabel.FED)
-    hover = _hover(shown.queries, shown.keys, shown.weights, trace.block(name).weights[place], "other_one_stack")
+    shown = attention_map(other, name.kind, *other_head, RowLabel.FED)
+    hover = _hover(shown.queries, shown.keys, shown.weights, trace.block(name).weights[head], "other_one_stack")
     names, texts = axis_names(shown.kind, shown.row_label), weight_texts(shown.weights)
     heatmap = Heatmap((Cells(shown.weights, hover),), shown.queries, shown.keys, *names, HALF_OF_WIDTH, texts)
     part = trace.block(name)
@@ -97,8 +97,8 @@ def _frame(left: float, top: float, right: float, bottom: float) -> str:
     return f"M{left},{top}H{right}V{bottom}H{left}Z"
 
 
-def _name_places(source: int, size: int) -> dict[BlockName, dict]:
-    """Return places of the blocks' names on masked cells, and below the map for the block without any."""
+def _name_positions(source: int, size: int) -> dict[BlockName, dict]:
+    """Return positions of the blocks' names on masked cells, and below the map for the block without any."""
     inside = {"xanchor": "right", "yanchor": "top"}
     return {
         BlockName.SOURCE_ON_SOURCE: {"x": source - 0.6, "y": -0.4, **inside},

@@ -24,10 +24,10 @@ from transformer.checkpoint import (
 )
 from transformer.config import ModelKind, Norm
 from transformer.decoding.one_stack import decode_greedily
-from transformer.eight_bits import load_weights
 from transformer.errors import CheckpointError, UserError
+from transformer.files import load_weights
+from transformer.interpret.one_stack import OneStackTranslator
 from transformer.model.one_stack import OneStack, row_mask
-from transformer.one_stack import OneStackTranslator
 
 TEXT, PREFIXES = "red dog.", (False, True)
 
@@ -201,4 +201,4 @@ def test_the_command_stores_a_trained_state(one_stack, tmp_path, checkpoint_fold
     (tmp_path / "state.pt").write_bytes(b"no state")
     command[-1] += "2"
     assert main(command) == 1
-    assert "is no torch file of weights" in capsys.readouterr().err
+    assert "holds more than tensors" in capsys.readouterr().err
