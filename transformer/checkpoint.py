@@ -89,11 +89,6 @@ class Checkpoint:
         except ConfigError:
             return None
 
-    @property
-    def kind(self) -> ModelKind:
-        """Kind of the model."""
-        return ModelKind.ONE_STACK if isinstance(self.model, OneStack) else ModelKind.ENCODER_DECODER
-
     def add_score(self, folder: Path, pairs: str, decoding: str, score: dict) -> None:
         """Add the score of these pairs under this decoding ("greedy", "beam 5") to the training.json in `folder`."""
         key = f"{pairs} {decoding}"
@@ -127,7 +122,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = t
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    kind, weights = checkpoint.kind, {name: each.detach().cpu() for name, each in checkpoint.model.named_parameters()}
+    kind = ModelKind.ONE_STACK if isinstance(checkpoint, OneStackCheckpoint) else ModelKind.ENCODER_DECODER
+    weights = {name: each.detach().cpu() for name, each in checkpoint.model.named_parameters()}
     if dtype == torch.int8:
         weights = rounded_to_bytes(weights)
     else:

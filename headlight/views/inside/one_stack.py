@@ -73,14 +73,11 @@ def _show_maps(
     """Show both maps; common: the overlap of the head's block with each head of the encoder-decoder."""
     nearest = tuple(map(int, np.unravel_index(common.argmax(), common.shape)))
     head = Head(AttentionKind(block.kind or ""), *nearest)
-    mark = np.full((len(trace.tokens),) * 2, np.nan)
-    part = trace.block(block)
-    mark[part.rows, part.columns] = other.attention(head.kind)[head.index]
-    left = plots.one_stack(trace, *index, mark, theme="page")
-    right = plots.one_stack_block(trace, index, block, other, head.index, theme="page")
+    left = plots.one_stack(trace, *index, theme="page")
+    right = plots.one_stack_block(trace, block, other, *head.index, theme="page")
     near = TEMPLATES.text("nearest", head=head, heads=common.size, common=common.max())
     show_panels(
         trace.source_text,
         Panel(TEMPLATES.text("panel_stack"), left, TEMPLATES.text("hover"), len(trace.tokens), "one_stack"),
-        Panel(kind_name(head.kind), right, near, len(part.weights[0, 0, 0]), "stack_block"),
+        Panel(kind_name(head.kind), right, near, other.attention(head.kind).shape[-1], "stack_block"),
     )
