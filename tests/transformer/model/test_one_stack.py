@@ -1,5 +1,6 @@
 """One stack: its laws on random weights, its file of 8 bits, and what does not take it."""
 
+import copy
 import json
 import math
 from dataclasses import replace
@@ -97,6 +98,16 @@ def test_greedy_decoding_takes_the_most_probable_token_of_each_pass(one_stack, p
             assert token == logits.argmax()
             row.append(token)
         assert written[-1] == config.end_id or len(written) == min(53, config.max_length - 3)
+
+
+@torch.inference_mode()
+def test_a_translation_ends_with_the_first_end_of_sentence(one_stack):
+    model = copy.deepcopy(one_stack.model)
+    end = model.embedding.weight[model.config.end_id]
+    model.norm.weight.zero_()
+    model.norm.bias.copy_(100 * end)
+    model.embedding.weight.clamp_(-0.2, 0.2)
+    assert decode_greedily(model, [[5, 9, 3], [12, 30, 3]]) == [[model.config.end_id]] * 2
 
 
 def test_a_pass_in_numpy_from_the_file_agrees(one_stack, folder):
