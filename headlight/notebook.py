@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, overload
 
 import torch
 
 import transformer
+from transformer.checkpoint import locate, model_kind
+from transformer.config import ModelKind
+from transformer.errors import UserError
+from transformer.interpret.one_stack import OneStackTranslator
 from transformer.model.names import AttentionKind
 
 from .exploring import Display
@@ -41,12 +46,28 @@ class Translator(transformer.Translator):
     trace_class = Trace
 
 
+@overload
+def load(  # type: ignore[overload-overlap]
+    checkpoint: Literal["en-de-one-stack"], device: str | torch.device | None = None, dtype: None = None
+) -> OneStackTranslator: ...
+
+
+@overload
 def load(
     checkpoint: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
-) -> Translator:
+) -> Translator: ...
+
+
+def load(
+    checkpoint: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
+) -> Translator | OneStackTranslator:
     """Load a checkpoint, a folder or the name of a shipped one ("en-de").
 
-    dtype: what it computes in, "float32" (None), "float64", "bfloat16" or "float16". Raises CheckpointError,
-    DeviceError, and ValueError for another type.
+    dtype: what it computes in, "float32" (None), "float64", "bfloat16" or "float16"; one stack ("en-de-one-stack")
+    knows float32 alone. Raises CheckpointError, DeviceError, UserError, and ValueError for another type.
     """
+    if model_kind(locate(checkpoint)) is ModelKind.ONE_STACK:
+        if dtype not in (None, "float32", torch.float32):
+            raise UserError(f"One stack computes in float32, not {dtype}.")
+        return OneStackTranslator.load(checkpoint, device)
     return Translator.load(checkpoint, device, dtype)

@@ -6,22 +6,37 @@ import hashlib
 import io
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .config import ModelConfig, ReplayConfig, TrainingConfig, build
+from .config import ModelConfig, ModelKind, ReplayConfig, TrainingConfig, build
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
 from .exchange import SETTINGS, ImportedTokenizer
-from .files import load_tensors, object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
-from .model.transformer import Transformer
+from .files import (
+    load_weights,
+    object_bytes,
+    read_object,
+    reading,
+    rounded_to_bytes,
+    save_tensors,
+    shipped_checkpoints,
+    write_atomically,
+)
+from .model.one_stack import OneStack
+from .model.transformer import TokenModel, Transformer
 from .untrusted import MOST_DESCRIPTION, open_regular, read_regular
 
+Model = TypeVar("Model", bound=TokenModel)
 WEIGHTS_FILE = "model.safetensors"
 HISTORY_FILE = "history.csv"
 VERSION = 3
-VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
+LATEST = 4
+# Versions that can be read: the second knows Marian's models, the third other libraries' besides, the fourth weights in
+# 8 bits and the kind of the model.
+VERSIONS = (1, 2, VERSION, LATEST)
 
 
 @dataclass
@@ -81,6 +96,13 @@ class Checkpoint:
         write_atomically(Path(folder) / "training.json", object_bytes(self.training))
 
 
+@dataclass
+class OneStackCheckpoint(Checkpoint):
+    """A checkpoint whose model is one stack."""
+
+    model: OneStack  # type: ignore[assignment]
+
+
 def data_of(training: dict) -> dict[str, str]:
     """Return the texts about the corpus in the content of a training.json."""
     return {name: value for name, value in _object(training, "data").items() if isinstance(value, str)}
@@ -94,11 +116,21 @@ def _object(content: object, *names: str) -> dict:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = torch.float16) -> None:
-    """Write all files of a checkpoint, each in one piece, the weights rounded to `dtype`."""
+    """Write all files of a checkpoint, each in one piece, the weights rounded to `dtype`.
+
+    dtype: torch.int8 for matrices of 8 bits with a scale per row, see `rounded_to_bytes`.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: weight.detach().to("cpu", dtype) for name, weight in checkpoint.model.named_parameters()}
-    config = {"version": VERSION, "model": dataclasses.asdict(checkpoint.model.config)}
+    kind = ModelKind.ONE_STACK if isinstance(checkpoint, OneStackCheckpoint) else ModelKind.ENCODER_DECODER
+    weights = {name: each.detach().cpu() for name, each in checkpoint.model.named_parameters()}
+    if dtype == torch.int8:
+        weights = rounded_to_bytes(weights)
+    else:
+        weights = {name: weight.to(dtype) for name, weight in weights.items()}
+    config: dict[str, object] = {"version": VERSION, "model": dataclasses.asdict(checkpoint.model.config)}
+    if dtype == torch.int8 or kind is not ModelKind.ENCODER_DECODER:
+        config |= {"version": LATEST, "kind": kind}
     for name, content in checkpoint.tokenizer.files.items():
         write_atomically(folder / name, content)
     write_atomically(folder / "config.json", object_bytes(config))
@@ -122,10 +154,37 @@ def locate(name: str | Path) -> Path:
 def load_checkpoint(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
     """Read a checkpoint folder into a model in eval mode, in `dtype` on `device`.
 
-    Raises CheckpointError, one sentence, when a file is missing or damaged, the version is another, or the weights'
-    names and shapes are not those of the configuration.
+    Raises CheckpointError, one sentence, when a file is missing or damaged, the version is another, the model is one
+    stack, or the weights' names and shapes are not those of the configuration.
     """
-    folder = Path(folder)
+    if model_kind(Path(folder)) is ModelKind.ONE_STACK:
+        raise CheckpointError(
+            f"{folder} is one stack, without an encoder: only `hl.load` and the view “one stack” on the page Inside "
+            "use it. Everything else needs an encoder and a decoder, such as en-de."
+        )
+    return Checkpoint(*_load(Path(folder), Transformer, device, dtype))
+
+
+def load_one_stack(folder: Path, device: torch.device | str = "cpu") -> OneStackCheckpoint:
+    """Read a checkpoint of one stack, in float32; raises CheckpointError as `load_checkpoint`, and for another kind."""
+    if folder.is_dir() and model_kind(folder) is not ModelKind.ONE_STACK:
+        raise CheckpointError(f"{folder} has an encoder and a decoder: it is not one stack.")
+    return OneStackCheckpoint(*_load(folder, OneStack, device, torch.float32))
+
+
+def model_kind(folder: Path) -> ModelKind:
+    """Return the kind of a checkpoint's model, encoder-decoder where its config.json is unreadable or names none."""
+    try:
+        kind = read_object(folder / "config.json").get("kind")
+    except CheckpointError:
+        kind = None
+    return ModelKind.ONE_STACK if kind == ModelKind.ONE_STACK else ModelKind.ENCODER_DECODER
+
+
+def _load(
+    folder: Path, model_class: type[Model], device: torch.device | str, dtype: torch.dtype
+) -> tuple[Model, TextTokenizer, dict, list[dict]]:
+    """Return the fields of a checkpoint whose model is of this class."""
     if not folder.is_dir():
         raise CheckpointError(f"There is no checkpoint folder {folder}{_shipped_names()}.")
     stored = read_object(folder / "config.json")
@@ -144,10 +203,8 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu", dtype: tor
             f"The tokenizer in {folder} has {len(tokenizer)} pieces and special tokens {special}; "
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
-    weights = load_tensors(folder / WEIGHTS_FILE)
-    model = move_model(build_model(config, weights, folder), device, dtype)
-    training = read_object(folder / "training.json")
-    return Checkpoint(model, tokenizer, training, _read_history(folder / HISTORY_FILE))
+    model = move_model(build_model(config, load_weights(folder / WEIGHTS_FILE), folder, model_class), device, dtype)
+    return model, tokenizer, read_object(folder / "training.json"), _read_history(folder / HISTORY_FILE)
 
 
 def _shipped_names() -> str:
@@ -156,18 +213,23 @@ def _shipped_names() -> str:
     return f"; those of these names are shipped: {', '.join(names)}" if names else ""
 
 
-def move_model(model: Transformer, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Transformer:
+def move_model(model: Model, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Model:
     """Move a model to a device, in a type, and put it in eval mode; returns it."""
     return model.to(device, dtype).eval()
 
 
-def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
+def build_model(
+    config: ModelConfig,
+    weights: dict[str, torch.Tensor],
+    folder: Path,
+    model_class: type[Model] = Transformer,  # type: ignore[assignment]
+) -> Model:
     """Return a model of this shape with exactly these weights; names and shapes are compared before memory is taken.
 
     Raises CheckpointError, naming the `folder` that they came from.
     """
     with torch.device("meta"), _Uninitialised():
-        expected = {name: tuple(p.shape) for name, p in Transformer(config).named_parameters()}
+        expected = {name: tuple(p.shape) for name, p in model_class(config).named_parameters()}
     actual = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     for name in sorted(expected.keys() | actual.keys()):
         if expected.get(name) != actual.get(name):
@@ -178,7 +240,7 @@ def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: P
     if not all(tensor.is_floating_point() and tensor.float().isfinite().all() for tensor in weights.values()):
         raise CheckpointError(f"The weights in {folder} hold values that are not finite numbers.")
     with _Uninitialised():
-        model = Transformer(config)
+        model = model_class(config)
     model.set_weights(weights)
     return model
 
@@ -199,9 +261,10 @@ def note_training(folder: Path, name: str, value: object) -> None:
     write_atomically(path, object_bytes({**read_object(path), name: value}))
 
 
-def find_checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoint folders directly under `folder`, by name; empty when there is none."""
-    return sorted(path.parent for path in Path(folder).glob("*/config.json"))
+def find_checkpoints(folder: Path, kind: ModelKind = ModelKind.ENCODER_DECODER) -> list[Path]:
+    """Return the folders of checkpoints of a kind directly under `folder`, by name; empty when there is none."""
+    folders = sorted(path.parent for path in Path(folder).glob("*/config.json"))
+    return [path for path in folders if model_kind(path) is kind]
 
 
 def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:

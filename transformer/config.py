@@ -34,6 +34,13 @@ class Positions(StrEnum):
     RELATIVE = "relative"
 
 
+class ModelKind(StrEnum):
+    """Kind of a checkpoint's model: encoder and decoder (paper, figure 1), or one causal stack for both."""
+
+    ENCODER_DECODER = "encoder-decoder"
+    ONE_STACK = "one stack"
+
+
 class TokenizerType(StrEnum):
     """Kind of SentencePiece model: merges (Sennrich et al. 2016), or pieces with probabilities (Kudo 2018)."""
 

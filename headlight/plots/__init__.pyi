@@ -24,6 +24,8 @@ from .positional_encoding import waves as waves
 from .quizzes import quiz as quiz
 from .relative_positions import bias_curves as bias_curves
 from .relative_positions import bias_map as bias_map
+from .stacks import one_stack as one_stack
+from .stacks import one_stack_block as one_stack_block
 from .training import training_runs as training_runs
 from .what_if import log_probabilities as log_probabilities
 from .what_if import patching as patching

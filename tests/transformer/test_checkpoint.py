@@ -113,7 +113,7 @@ def test_a_config_that_does_not_fit_or_is_impossible_is_refused(checkpoint_folde
     stored = json.loads(path.read_text())
     path.write_text(json.dumps(stored | {"model": stored["model"] | changes}))
     refusal(checkpoint_folder)
-    for version in (0, 4, "1", None):
+    for version in (0, 5, "1", None):
         path.write_text(json.dumps(stored | {"version": version}))
         assert "version" in refusal(checkpoint_folder)
 

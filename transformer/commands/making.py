@@ -2,12 +2,23 @@
 
 import argparse
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
-from ..checkpoint import Checkpoint, load_checkpoint, locate, save_checkpoint
-from ..config import load_experiment, locate_config
+import torch
+
+from ..checkpoint import (
+    WEIGHTS_FILE,
+    Checkpoint,
+    OneStackCheckpoint,
+    build_model,
+    load_checkpoint,
+    locate,
+    save_checkpoint,
+)
+from ..config import Norm, load_experiment, locate_config
 from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
 from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.pairs import read_pairs
@@ -16,6 +27,7 @@ from ..files import new_folder
 from ..interpret.content import MOST_WITHOUT_CONTENT
 from ..model.device import bound_primitive_cache, choose_device
 from ..model.names import AttentionKind
+from ..model.one_stack import OneStack
 from ..toy.lifeline import end_with_standard_input
 from ..toy.settings import UNTIL_INPUT_ENDS, ToySettings
 from ..translator import Translator
@@ -69,6 +81,11 @@ def add_commands(command: AddCommand) -> None:
     export = command("export", _export, "write a checkpoint for Hugging Face's MarianMTModel")
     export.add_argument("checkpoint", type=locate, help="a checkpoint folder, or the name of a shipped one")
     export.add_argument("--out", type=Path, required=True, help="the folder to make")
+    shrink = command("shrink", _shrink, "store a checkpoint's weights in 8 bits with a scale per row")
+    shrink.add_argument("checkpoint", type=locate, help="a checkpoint folder, or a torch file of a trained one stack")
+    like = "for a torch file: the checkpoint whose tokenizer, data and sizes it has; en-de by default"
+    shrink.add_argument("--like", type=locate, default=locate("en-de"), metavar="CHECKPOINT", help=like)
+    shrink.add_argument("--out", type=Path, required=True, help="the folder to make")
     reversals = command("reversals", _reversals, "write pairs of random texts and their reversals")
     download = command("download", _download, "fetch a corpus from its publisher")
     download.add_argument("corpus", choices=["tatoeba"], help="the corpus: Tatoeba's sentence pairs")
@@ -142,6 +159,27 @@ def _export(options: argparse.Namespace) -> None:
     from ..exchange import export_marian
 
     export_marian(load_checkpoint(options.checkpoint), options.out)
+
+
+def _shrink(options: argparse.Namespace) -> None:
+    path: Path = options.checkpoint
+    checkpoint = _trained_stack(path, load_checkpoint(options.like)) if path.is_file() else load_checkpoint(path)
+    with new_folder(options.out) as made:
+        save_checkpoint(made, checkpoint, torch.int8)
+    size = (options.out / WEIGHTS_FILE).stat().st_size
+    print(f"{options.out}: {checkpoint.model.count_parameters() / 1e6:.1f} M weights, {size / 1e6:.2f} MB")
+
+
+def _trained_stack(path: Path, like: Checkpoint) -> OneStackCheckpoint:
+    """Return the one stack in a torch file, its shape that of `like` but for the layers."""
+    from ..exchange import read_pickled
+
+    again = ("input.", "output_projection.")  # other names of the embedding
+    weights = {name: weight.float() for name, weight in read_pickled(path).items() if not name.startswith(again)}
+    layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
+    shape: dict[str, Any] = {"num_encoder_layers": max(1, layers), "num_decoder_layers": 1, "norm": Norm.PRE}
+    config = replace(like.model.config, max_length=2 * like.model.config.max_length, **shape)
+    return OneStackCheckpoint(build_model(config, weights, path, OneStack), like.tokenizer, {"data": like.data})
 
 
 def _reversals(options: argparse.Namespace) -> None:

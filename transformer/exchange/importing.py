@@ -48,7 +48,7 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
         config, weights = _t5_weights(stored, config, folder)
     else:
         weights = _weights(stored, config, folder)
-    model = build_model(config, weights, folder).eval()
+    model = build_model(config, weights, folder, Transformer).eval()
     prefixes = description.prefixes()
     imported = {"type": description.kind, **({"prefixes": prefixes} if prefixes else {})}
     origin = {"data": _origin(Path(name).name, description), "imported": imported}

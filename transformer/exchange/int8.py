@@ -13,10 +13,10 @@ from ..checkpoint import Checkpoint
 from ..config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from ..data.tokenizer import SPACE, Tokenizer
 from ..errors import CheckpointError
+from ..files import quantize
 from ..model.transformer import Transformer
 
 MOST_WEIGHTS = 40_000_000  # 160 MB of a browser's memory
-_MOST = 127  # of a weight's byte, either side of 0
 _ALIGNED = 4  # bytes: where an array of float32 may begin
 
 
@@ -61,13 +61,6 @@ def packed_size(checkpoint: Checkpoint) -> int:
     _tokenizer(checkpoint.tokenizer)
     shapes = [parameter.shape for parameter in checkpoint.model.parameters()]
     return sum(shape.numel() + 4 * shape[0] if len(shape) == 2 else 4 * shape.numel() for shape in shapes)
-
-
-def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Round a float32 matrix row by row: whole numbers, int8 [rows, columns], and scales, float32 [rows]."""
-    scales = (np.abs(matrix).max(axis=1) / _MOST).astype(np.float32)
-    divisors = np.where(scales > 0, scales, 1)
-    return np.rint(matrix / divisors[:, None]).astype(np.int8), scales
 
 
 def round_weights(model: Transformer) -> None:

@@ -225,7 +225,7 @@ def record_encoder(
     mask = request.source_mask
     if mask is None and _padded(sources):
         mask = padding_mask(ids, model.config.pad_id)
-    with _recording(model, request, Stack.ENCODER) as calls:
+    with recording(model, request, Stack.ENCODER) as calls:
         memory = model.encode(ids, mask)
     return EncoderActivations(memory, mask, _frozen(calls))
 
@@ -239,7 +239,7 @@ def record_decoder(
     if mask is None:
         padded = _padded(decoder_inputs)
         mask = target_mask(ids, model.config.pad_id) if padded else causal_mask(ids.shape[1], model.device)
-    with _recording(model, request, Stack.DECODER) as calls:
+    with recording(model, request, Stack.DECODER) as calls:
         hidden = model.decode(ids, encoder.memory, mask, encoder.source_mask)
         logits = model.output_projection(hidden[:, -(request.logits_to_keep or ids.shape[1]) :])
     both = {name: (*encoder.calls.get(name, ()), *calls.get(name, ())) for name in (*encoder.calls, *calls)}
@@ -264,12 +264,12 @@ def read_decoding(model: Transformer, encoder: EncoderActivations, step: Keeping
 
 
 @contextlib.contextmanager
-def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[dict[str, list[Call]]]:
-    """Change this thread's passes through a stack as requested, and collect their calls."""
+def recording(model: nn.Module, request: Request, stack: Stack | None = None) -> Iterator[dict[str, list[Call]]]:
+    """Change this thread's passes through a stack as requested, and collect their calls; None for a model of one."""
     if model.training:
         raise ValueError("recording expects a model in eval mode, got one in training mode")
     # Both inputs may share modules: a module named after one stack is kept in its own half alone.
-    elsewhere = tuple(other for other in Stack if other is not stack)
+    elsewhere = tuple(other for other in Stack if stack and other is not stack)
     named = (each for pattern in request.keep for each in modules_named(model, pattern))
     modules = {name: module for name, module in named if not name.startswith(elsewhere)}
     calls: dict[str, list[Call]] = {name: [] for name in modules}

@@ -142,6 +142,11 @@ class MultiHeadAttention(nn.Module):
         heads = self.core(query, key, value, mask, bias, self.scale)
         return self.output(self.merge(heads))
 
+    def attend_so_far(self, x: Tensor, cache: "LayerCache", mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
+        """Attention from the newest tokens to all in the cache, to which theirs are added: -> like x."""
+        query, key, value = self.project(x)
+        return self.attend(query, *cache.append(key, value), mask, bias)
+
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         """Attention from x to memory (self-attention when they are the same): -> [batch, queries, d_model]."""
         if x is memory:

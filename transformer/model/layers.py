@@ -222,6 +222,11 @@ class EncoderLayer(nn.Module):
         x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, source_mask, bias))
         return self.feed_forward_residual(x, self.feed_forward)
 
+    def step(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
+        """Compute the same for the newest tokens alone in a causal stack, earlier keys and values from the cache."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention.attend_so_far(y, cache, mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
 
 class DecoderLayer(nn.Module):
     """Masked self-attention over the target, cross-attention to the memory, feed-forward (paper, 3.1)."""
@@ -264,13 +269,10 @@ class DecoderLayer(nn.Module):
         bias: Tensor | None = None,
     ) -> Tensor:
         """Compute the same for the newest tokens alone, earlier keys and values taken from the cache."""
-        x = self.self_attention_residual(x, lambda y: self._attend_so_far(y, cache, target_mask, bias))
+        attention = self.self_attention
+        x = self.self_attention_residual(x, lambda y: attention.attend_so_far(y, cache, target_mask, bias))
         x = self.cross_attention_residual(x, lambda y: self._attend_memory(y, cache, source_mask))
         return self.feed_forward_residual(x, self.feed_forward)
-
-    def _attend_so_far(self, x: Tensor, cache: LayerCache, mask: Tensor | None, bias: Tensor | None) -> Tensor:
-        query, key, value = self.self_attention.project(x)
-        return self.self_attention.attend(query, *cache.append(key, value), mask, bias)
 
     def _attend_memory(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
         query = self.cross_attention.project_query(x)

@@ -21,7 +21,34 @@ from .layers import (
 from .names import Stack
 
 
-class Transformer(nn.Module):
+class TokenModel(nn.Module):
+    """Base of the models: a configuration, and weights of which the last project vectors to logits."""
+
+    config: ModelConfig
+    output_projection: OutputProjection
+
+    @torch.no_grad()
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Copy the weights of these names; raises KeyError where one is missing."""
+        for name, parameter in self.named_parameters():
+            parameter.copy_(weights[name])
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return self.output_projection.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of its weights, in which it computes."""
+        return self.output_projection.weight.dtype
+
+    def count_parameters(self) -> int:
+        """Return the number of trained values, a shared matrix counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+class Transformer(TokenModel):
     """Token ids of source and target in, logits of each next target token out (paper, figure 1)."""
 
     def __init__(self, config: ModelConfig):
@@ -129,23 +156,3 @@ class Transformer(nn.Module):
         layers = getattr(self, Stack(stack))
         require_index("layer", number, len(layers))
         return layers[number]
-
-    @torch.no_grad()
-    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Copy the weights of these names; raises KeyError where one is missing."""
-        for name, parameter in self.named_parameters():
-            parameter.copy_(weights[name])
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the weights."""
-        return self.output_projection.weight.device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of its weights, in which it computes."""
-        return self.output_projection.weight.dtype
-
-    def count_parameters(self) -> int:
-        """Return the number of trained values, a shared matrix counted once."""
-        return sum(parameter.numel() for parameter in self.parameters())
