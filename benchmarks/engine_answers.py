@@ -12,6 +12,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 _PROGRAM = ROOT / "tests" / "javascript" / "answers.js"
+_TEXTS = ROOT / "tests" / "javascript" / "texts.js"  # reads texts.toml, as the bundler does
 _ARRAY = "array"
 
 
@@ -41,7 +42,7 @@ def ask_engine(folder: Path, models: Mapping[str, tuple[dict, bytes]], runs: Seq
     node = shutil.which("node")
     if node is None:
         raise FileNotFoundError("node is needed to run the engine.")
-    subprocess.run([node, _PROGRAM, folder], check=True)
+    subprocess.run([node, "--import", _TEXTS, _PROGRAM, folder], check=True)
     content = (folder / "answers.bin").read_bytes()
 
     def read(value: dict) -> object:

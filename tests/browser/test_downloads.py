@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser import expect_accessible, follow, wait_until_idle
-from support.traces import replayed
 
 from transformer import Trace
 
@@ -57,7 +56,7 @@ def visited(windows, address) -> Iterator[Callable[[str], Page]]:
 
 @pytest.fixture(scope="module")
 def trace(shipped) -> Trace:
-    return replayed(shipped, EVIL)
+    return shipped.trace(EVIL)
 
 
 @pytest.fixture

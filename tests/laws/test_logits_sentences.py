@@ -27,7 +27,7 @@ def test_a_logit_is_written_as_products_and_its_probability_as_a_share(random):
             assert (term["hidden"], term["weight"]) == (hidden[at], row[at])
         left = np.delete(products, places)
         assert len(places) == 4 and abs(left).max() <= min(abs(products[at]) for at in places)
-        assert finding["others"] == len(left) and "+ bias 0.5000 = " in str(finding)
+        assert finding["others"] == len(left) and "+ 0.5000 (bias) = " in str(finding)
         numbers = [finding[name] for name in ("rest", "total", "logit", "error")]
         assert numbers == pytest.approx([left.sum(), sum(products) + 0.5, sum(products) + 0.75, 0.25])
 

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 from support.pages import fact_array, open_page, page_text, payload
-from support.traces import replayed
 
 from headlight.views.decoding.content import hardest_step
 from transformer import Beam
@@ -30,7 +29,7 @@ def test_the_candidates_are_those_of_the_step_in_the_address(step, at, shipped):
 
 
 def test_the_player_receives_the_trace(shipped):
-    trace, facts = replayed(shipped, SENTENCE), facts_of(open_page(PAGE))
+    trace, facts = shipped.trace(SENTENCE), facts_of(open_page(PAGE))
     for name in ("source_ids", "source_tokens", "decoder_input_tokens", "target_ids", "target_tokens"):
         assert tuple(facts[name]) == getattr(trace, name)
     for name in ("target_probabilities", "entropies", "cross", "decoder"):

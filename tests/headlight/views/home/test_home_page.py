@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.pages import components, fact_array, open_page
-from support.traces import replayed
 
 from headlight.views.home.content import cards_of, cells_in_words
 from transformer import Translator
@@ -42,7 +41,7 @@ def facts_of(app) -> dict:
 
 
 def test_the_home_shows_the_translation_and_the_weights_of_one_head(shipped):
-    lines, trace = lines_of(open_page(HOME)), replayed(shipped, "I love my teacher.")
+    lines, trace = lines_of(open_page(HOME)), shipped.trace("I love my teacher.")
     facts = lines["facts"]
     for name in ("source_tokens", "decoder_input_tokens", "target_tokens"):
         assert tuple(facts[name]) == getattr(trace, name)
@@ -91,7 +90,7 @@ def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
     assert (lines["layer"], lines["head"]) == (plainest["layer"], plainest["head"]) != (1, 4)
     app.toggle(key="map").set_value(True).run()
     assert app.query_params["map"] == "1" and len(app.get("plotly_chart")) == 1
-    hover = cells_in_words(attention_map(trace := replayed(shipped, "I love my teacher."), "cross", 1, 4, "predicted"))
+    hover = cells_in_words(attention_map(trace := shipped.trace("I love my teacher."), "cross", 1, 4, "predicted"))
     assert json.loads(app.get("plotly_chart")[0].proto.spec)["data"][0]["hovertext"] == hover
     np.testing.assert_array_equal(fact_array(facts_of(app)["shown_cross"]), trace.cross[1, 4])
     assert (lines_of(app)["layer"], lines_of(app)["head"], lines_of(app)["layout"]) == (1, 4, "beside map")
@@ -100,7 +99,7 @@ def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
 
 
 def test_a_cell_is_read_in_plain_words_and_tokens_stay_text(shipped):
-    shown = attention_map(replayed(shipped, "I love my teacher."), "cross", 1, 4, "predicted")
+    shown = attention_map(shipped.trace("I love my teacher."), "cross", 1, 4, "predicted")
     first, *others = cells_in_words(replace(shown, keys=("<b>", *shown.keys[1:])))[0]
     assert re.fullmatch(r"“Ich” looks at “&lt;b&gt;”: <b>(over )?\d+ %</b>", first)
     assert "⟨end⟩" in others[-1] and "▁" not in "".join(others)
