@@ -21,6 +21,8 @@ _FOCUSED = """() => {
     while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
     return element;
 }"""
+# A figure reports where it stands a moment after it is drawn (components/lib/leaving.js).
+_REPORTED = "() => !window[Symbol.for('leaving the page')]?.pending.size"
 _DISTANCE = """element => {
     const { activeElement } = element.getRootNode();
     return activeElement && element.compareDocumentPosition(activeElement);
@@ -81,6 +83,8 @@ def question_on(page: Page, lesson: Lesson) -> StepView:
 
 
 def arrive(page: Page) -> None:
+    wait_until_idle(page)
+    page.wait_for_function(_REPORTED)
     wait_until_idle(page)
     expect(page.locator(".lesson")).to_have_attribute("aria-busy", "false")
 

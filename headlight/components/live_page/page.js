@@ -66,7 +66,8 @@ class LivePage {
 
   // A view, each of its components in a shadow tree with its style alone, as in the app.
   viewOf(name) {
-    const View = VIEWS[name], section = find(`[data-view="${name}"]`), navigate = (changes) => this.navigate(changes);
+    const View = VIEWS[name], section = find(`[data-view="${name}"]`);
+    const navigate = (changes) => this.view === name && this.navigate(changes); // a late report of a view that is left
     const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => this.rooted(host));
     return new View({ place, more, section, source: this.source, navigate, lessons: this.lessons });
   }
