@@ -125,7 +125,10 @@ def lesson_files(folder: str | Path | None = None) -> dict[str, Path]:
 
 
 def read_lessons(folder: str | Path | None = None) -> tuple[list[Lesson], list[str]]:
-    """Return the lessons in their order whose checkpoint exists, and a sentence with the reason for each file that cannot be read."""
+    """Return the lessons in their order, and a sentence with the reason for each file that cannot be read.
+
+    A lesson whose checkpoint is missing is left out.
+    """
     lessons, problems = [], []
     for path in lesson_files(folder).values():
         try:

@@ -44,8 +44,7 @@ def cross_block(run: Run) -> Answer:
     (right,) = (name for name in BlockName if name.kind is AttentionKind.CROSS)
     other = run.translator.trace(trace.source_text, target=trace.target_ids)
     common = overlaps(trace, block, other.attention(AttentionKind.CROSS))
-    place = np.unravel_index(common.argmax(), common.shape)
-    layer, head, *theirs = map(int, place)
+    layer, head, *theirs = map(int, np.unravel_index(common.argmax(), common.shape))
     heads = {"ours": Head(AttentionKind.DECODER, layer, head), "theirs": Head(AttentionKind.CROSS, *theirs)}
     return one_of((Option(_key(name)) for name in BlockName), _key(right), common=float(common.max()), **heads)
 
@@ -83,10 +82,10 @@ def kept_rows(run: Run) -> Answer:
     before = _one_stack(run).trace(trace.source_text, target=trace.target_ids[:-1])
     length, source = len(trace.tokens), len(trace.source_tokens)
     changes = np.abs(trace.decoder[:, :, :-1, :-1] - before.decoder).max(axis=(0, 1, 3))
-    kept = int((changes < SAME).sum())
-    counts = {kept: "kept", source: "source", length: "all", 0: "none"}
+    unchanged = int((changes < SAME).sum())
+    counts = {unchanged: "kept", source: "source", length: "all", 0: "none"}
     options = (Option(str(count), values={"count": count}, tells=name) for count, name in counts.items())
-    return one_of(options, str(kept), length=length, kept=kept, last=readable(trace.tokens)[-1])
+    return one_of(options, str(unchanged), length=length, kept=unchanged, last=readable(trace.tokens)[-1])
 
 
 @measure
