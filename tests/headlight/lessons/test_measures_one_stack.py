@@ -34,12 +34,12 @@ def pair(tmp_path, tokenizer, monkeypatch):
 
 
 def test_measures_follow_from_the_mask_and_the_weights_of_both_models(pair):
-    empty, cross, ahead, kept, share = (outcome_of(run_in(pair, TEXT), name) for name in MEASURES)
+    empty, cross, ahead, rows, share = (outcome_of(run_in(pair, TEXT), name) for name in MEASURES)
     trace = OneStackTranslator.load(f"{pair}-one-stack").trace(TEXT)
     size = len(trace.source_tokens)
     assert right_of(empty) == "source_on_target" and right_of(cross) == "target_on_source"
     assert right_of(ahead) == "encoder" and ahead.names["in_stack"] == 0 < ahead.names["in_encoder"]
-    assert right_of(kept) == str(len(trace.tokens) - 1)
+    assert right_of(rows) == str(len(trace.tokens) - 1)
     words = np.mean([trace.decoder[..., row, : size - 1].sum(-1) for row in range(size, len(trace.tokens))])
     assert share.value == pytest.approx(100 * words, abs=1e-3)
     assert share.names["share"] + share.names["end"] + share.names["written"] == pytest.approx(1)
