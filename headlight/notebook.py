@@ -10,8 +10,8 @@ import transformer
 from transformer.checkpoint import locate, model_kind
 from transformer.config import ModelKind
 from transformer.errors import UserError
+from transformer.interpret.one_stack import OneStackTranslator
 from transformer.model.names import AttentionKind
-from transformer.one_stack import OneStackTranslator
 
 from .exploring import Display
 from .views.attention.explorer_content import explorer_page, select_heads

@@ -13,10 +13,18 @@ from torch.overrides import TorchFunctionMode
 
 from .config import ModelConfig, ModelKind, ReplayConfig, TrainingConfig, build
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
-from .eight_bits import load_weights, rounded_to_bytes
 from .errors import CheckpointError, ConfigError
 from .exchange import SETTINGS, ImportedTokenizer
-from .files import object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
+from .files import (
+    load_weights,
+    object_bytes,
+    read_object,
+    reading,
+    rounded_to_bytes,
+    save_tensors,
+    shipped_checkpoints,
+    write_atomically,
+)
 from .model.one_stack import OneStack
 from .model.transformer import TokenModel, Transformer
 from .untrusted import MOST_DESCRIPTION, open_regular, read_regular
@@ -81,11 +89,6 @@ class Checkpoint:
         except ConfigError:
             return None
 
-    @property
-    def kind(self) -> ModelKind:
-        """Kind of the model."""
-        return ModelKind.ONE_STACK if isinstance(self.model, OneStack) else ModelKind.ENCODER_DECODER
-
     def add_score(self, folder: Path, pairs: str, decoding: str, score: dict) -> None:
         """Add the score of these pairs under this decoding ("greedy", "beam 5") to the training.json in `folder`."""
         key = f"{pairs} {decoding}"
@@ -115,11 +118,12 @@ def _object(content: object, *names: str) -> dict:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, dtype: torch.dtype = torch.float16) -> None:
     """Write all files of a checkpoint, each in one piece, the weights rounded to `dtype`.
 
-    dtype: torch.int8 for matrices of 8 bits with a scale per row, see `eight_bits`.
+    dtype: torch.int8 for matrices of 8 bits with a scale per row, see `rounded_to_bytes`.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    kind, weights = checkpoint.kind, {name: each.detach().cpu() for name, each in checkpoint.model.named_parameters()}
+    kind = ModelKind.ONE_STACK if isinstance(checkpoint, OneStackCheckpoint) else ModelKind.ENCODER_DECODER
+    weights = {name: each.detach().cpu() for name, each in checkpoint.model.named_parameters()}
     if dtype == torch.int8:
         weights = rounded_to_bytes(weights)
     else:
@@ -259,8 +263,8 @@ def note_training(folder: Path, name: str, value: object) -> None:
 
 def find_checkpoints(folder: Path, kind: ModelKind = ModelKind.ENCODER_DECODER) -> list[Path]:
     """Return the folders of checkpoints of a kind directly under `folder`, by name; empty when there is none."""
-    found = sorted(path.parent for path in Path(folder).glob("*/config.json"))
-    return [path for path in found if model_kind(path) is kind]
+    folders = sorted(path.parent for path in Path(folder).glob("*/config.json"))
+    return [path for path in folders if model_kind(path) is kind]
 
 
 def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:

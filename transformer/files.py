@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import safetensors
 import torch
 from safetensors.torch import load_file, save
@@ -16,6 +17,8 @@ from safetensors.torch import load_file, save
 from .errors import CheckpointError
 from .untrusted import MEGABYTE, MOST_DESCRIPTION, open_regular, parse_json, read_regular, size_text
 
+_MOST_WHOLE = 127  # of a weight in 8 bits, either side of 0
+_SCALES = ".scales"  # after the name of a matrix in 8 bits: those of its rows
 _MOST_TENSORS = 64 << 30  # bytes of a file of tensors
 _MOST_HEADER = 16 * MEGABYTE  # bytes of its list of them
 
@@ -139,6 +142,50 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError, ValueError):
         check_tensors(path, _MOST_TENSORS)
         return load_file(path)
+
+
+def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Round a float32 matrix row by row to 8 bits, each row's largest magnitude to 127.
+
+    -> whole numbers, int8 [rows, columns], and scales, float32 [rows].
+    """
+    scales = (np.abs(matrix).max(axis=1) / _MOST_WHOLE).astype(np.float32)
+    divisors = np.where(scales > 0, scales, 1)
+    return np.rint(matrix / divisors[:, None]).astype(np.int8), scales
+
+
+def rounded_to_bytes(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the tensors of a file of 8 bits: matrices as int8 with their scales, all others as float32."""
+    tensors = {}
+    for name, weight in weights.items():
+        tensors[name] = weight = weight.float()
+        if weight.dim() == 2:
+            whole, scales = map(torch.from_numpy, quantize(weight.numpy()))
+            tensors |= {name: whole, name + _SCALES: scales}
+    return tensors
+
+
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """Read a checkpoint's weights, those in 8 bits as float32.
+
+    Raises CheckpointError where the file is missing or damaged, or scales do not fit their matrices.
+    """
+    tensors = load_tensors(path)
+    scales = {name: tensors.pop(name) for name in list(tensors) if name.endswith(_SCALES)}
+    for name, whole in tensors.items():
+        if whole.dtype == torch.int8:
+            tensors[name] = whole.float() * _checked(scales.pop(name + _SCALES, None), whole, name, path)
+    if scales:
+        raise CheckpointError(f"{path} is damaged: {min(scales)} belongs to no matrix of 8 bits.")
+    return tensors
+
+
+def _checked(scale: torch.Tensor | None, whole: torch.Tensor, name: str, path: Path) -> torch.Tensor:
+    """Return the scales of a matrix as a column; raises CheckpointError where they are none."""
+    fits = scale is not None and scale.dtype == torch.float32 and whole.dim() == 2 and scale.shape == whole.shape[:1]
+    if scale is None or not fits or not (scale.isfinite() & (scale >= 0)).all():
+        raise CheckpointError(f"{path} is damaged: {name} is a matrix of 8 bits without one valid scale per row.")
+    return scale[:, None]
 
 
 def check_tensors(path: Path, most: int) -> None:

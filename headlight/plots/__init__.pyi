@@ -18,14 +18,14 @@ from .masks import mask as mask
 from .masks import masked_weights as masked_weights
 from .masks import next_tokens as next_tokens
 from .masks import without_causal_mask as without_causal_mask
-from .one_stack import one_stack as one_stack
-from .one_stack import one_stack_block as one_stack_block
 from .positional_encoding import positions as positions
 from .positional_encoding import rotation as rotation
 from .positional_encoding import waves as waves
 from .quizzes import quiz as quiz
 from .relative_positions import bias_curves as bias_curves
 from .relative_positions import bias_map as bias_map
+from .stacks import one_stack as one_stack
+from .stacks import one_stack_block as one_stack_block
 from .training import training_runs as training_runs
 from .what_if import log_probabilities as log_probabilities
 from .what_if import patching as patching

@@ -26,8 +26,8 @@ from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import Site, patching_map, question_of
 
 PAIRS = [("I am tired.", "Ich bin müde."), ("I love my teacher.", "Ich liebe meinen Lehrer."), ("Thanks.", "Danke.")]
-# Drawn from a training, or from a model of T5's family; their pages' tests draw them.
-OF_OTHER_MODELS = {"bias_curves", "bias_map", "training_runs"}
+# Drawn from a training, from a model of T5's family, or from one stack; their pages' tests draw them.
+OF_OTHER_MODELS = {"bias_curves", "bias_map", "one_stack", "one_stack_block", "training_runs"}
 
 
 @cache

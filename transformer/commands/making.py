@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import pickle
 from dataclasses import asdict, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +23,7 @@ from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
 from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.pairs import read_pairs
 from ..errors import ConfigError, TooLongError
-from ..files import new_folder, reading
+from ..files import new_folder
 from ..interpret.content import MOST_WITHOUT_CONTENT
 from ..model.device import bound_primitive_cache, choose_device
 from ..model.names import AttentionKind
@@ -172,12 +171,11 @@ def _shrink(options: argparse.Namespace) -> None:
 
 
 def _trained_stack(path: Path, like: Checkpoint) -> OneStackCheckpoint:
-    """Return the one stack in a torch file: its state dictionary, alone or under "model"."""
-    with reading(path, "is no torch file of weights", pickle.UnpicklingError, RuntimeError, EOFError):
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    state = state.get("model", state) if isinstance(state, dict) else {}
+    """Return the one stack in a torch file, its shape that of `like` but for the layers."""
+    from ..exchange import read_pickled
+
     again = ("input.", "output_projection.")  # other names of the embedding
-    weights = {name: weight.float() for name, weight in state.items() if not name.startswith(again)}
+    weights = {name: weight.float() for name, weight in read_pickled(path).items() if not name.startswith(again)}
     layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
     shape: dict[str, Any] = {"num_encoder_layers": max(1, layers), "num_decoder_layers": 1, "norm": Norm.PRE}
     config = replace(like.model.config, max_length=2 * like.model.config.max_length, **shape)

@@ -6,3 +6,4 @@ from .importing import import_checkpoint as import_checkpoint
 from .int8 import pack as pack
 from .int8 import packed_size as packed_size
 from .int8 import round_weights as round_weights
+from .layout import read_pickled as read_pickled

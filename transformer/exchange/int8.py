@@ -12,8 +12,8 @@ import torch
 from ..checkpoint import Checkpoint
 from ..config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from ..data.tokenizer import SPACE, Tokenizer
-from ..eight_bits import quantize
 from ..errors import CheckpointError
+from ..files import quantize
 from ..model.transformer import Transformer
 
 MOST_WEIGHTS = 40_000_000  # 160 MB of a browser's memory

@@ -117,7 +117,7 @@ def read_weights(folder: Path) -> dict[str, torch.Tensor]:
     if (folder / INDEX).exists():
         return _shards(folder)
     if (folder / PICKLED).exists():
-        return _pickled(folder / PICKLED)
+        return read_pickled(folder / PICKLED)
     raise CheckpointError(f"{folder} has no weights: neither {WEIGHTS}, nor {INDEX}, nor {PICKLED}.")
 
 
@@ -136,11 +136,13 @@ def _shards(folder: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
-def _pickled(path: Path) -> dict[str, torch.Tensor]:
+def read_pickled(path: Path) -> dict[str, torch.Tensor]:
+    """Return the tensors of a torch file, alone or under "model" in the state of a training."""
     complaint = "holds more than tensors, which is not read, or is damaged"
     try:
         _check_packing(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
+        content = content.get("model", content)
     except Exception as error:  # what a broken or hostile file may raise is not to be foreseen
         raise CheckpointError(f"{path} {complaint}.") from error
     if not isinstance(content, dict) or not all(isinstance(each, torch.Tensor) for each in content.values()):

@@ -1,8 +1,9 @@
-// A button beside every figure of the page that Plotly draws, and one menu for all of them.
+// A button beside every figure of the page that Plotly draws, and one menu for all of them; links between heatmaps.
 
 import { DownloadMenu, downloadButton } from "../export/menu.js";
 import { Component, mounted } from "../lib/mount.js";
 import { composed } from "./compose.js";
+import { linkFigure } from "./link.js";
 import { matricesOf, tableOf } from "./numbers.js";
 
 const FIGURE = "js-plotly-plot", PLACE = "[data-testid=stElementContainer]", BUTTON = "figure_download";
@@ -46,6 +47,7 @@ class FigureDownloads extends Component {
     this.watched.add(figure);
     figure.on("plotly_afterplot", () => keepDomains(figure));
     keepDomains(figure);
+    linkFigure(figure, this.figures);
   }
 
   button(place) {

@@ -12,11 +12,10 @@ from headlight.app.widgets import Panel, one_line, plain, show_finding, show_pan
 from headlight.plots.limits import MOST_CELLS
 from headlight.plots.names import kind_name
 from transformer.errors import UserError
-from transformer.interpret.one_stack import BlockName, OneStackTrace, overlaps
+from transformer.interpret.one_stack import BlockName, OneStackTrace, OneStackTranslator, overlaps
 from transformer.interpret.trace import Trace
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
-from transformer.one_stack import OneStackTranslator
 
 from . import one_stack_content as content
 from .one_stack_content import TEMPLATES
@@ -49,11 +48,11 @@ def show(request: TranslationRequest) -> None:
     with controls:
         layer, number, *_ = np.unravel_index(common.argmax(), common.shape)
         closest = Head(AttentionKind.DECODER, int(layer), int(number))
-        place = choose_head({"decoder": common.shape[:2]}, lambda _: closest).index
-    _show_maps(trace, other, block, place, common[place])
-    show_finding(content.describe_reading(trace, place))
+        index = choose_head({"decoder": common.shape[:2]}, lambda _: closest).index
+    show_finding(content.describe_reading(trace, index))
     if prefix:
         show_finding(content.describe_prefix(_traces(request, stack, False)[0], trace))
+    _show_maps(trace, other, block, index, common[index])
 
 
 @results.cached(max_entries=1, show_spinner=results.TEMPLATES.text("checkpoint"))
@@ -69,19 +68,16 @@ def _traces(request: TranslationRequest, stack: CheckpointFiles, prefix: bool) -
 
 
 def _show_maps(
-    trace: OneStackTrace, other: Trace, block: BlockName, place: tuple[int, int], common: np.ndarray
+    trace: OneStackTrace, other: Trace, block: BlockName, index: tuple[int, int], common: np.ndarray
 ) -> None:
     """Show both maps; common: the overlap of the head's block with each head of the encoder-decoder."""
     nearest = tuple(map(int, np.unravel_index(common.argmax(), common.shape)))
     head = Head(AttentionKind(block.kind or ""), *nearest)
-    mark = np.full((len(trace.tokens),) * 2, np.nan)
-    part = trace.block(block)
-    mark[part.rows, part.columns] = other.attention(head.kind)[head.index]
-    left = plots.one_stack(trace, *place, mark, theme="page")
-    right = plots.one_stack_block(trace, place, block, other, head.index, theme="page")
+    left = plots.one_stack(trace, *index, theme="page")
+    right = plots.one_stack_block(trace, block, other, *head.index, theme="page")
     near = TEMPLATES.text("nearest", head=head, heads=common.size, common=common.max())
     show_panels(
         trace.source_text,
         Panel(TEMPLATES.text("panel_stack"), left, TEMPLATES.text("hover"), len(trace.tokens), "one_stack"),
-        Panel(kind_name(head.kind), right, near, len(part.weights[0, 0, 0]), "stack_block"),
+        Panel(kind_name(head.kind), right, near, other.attention(head.kind).shape[-1], "stack_block"),
     )

@@ -8,10 +8,10 @@ from transformer.interpret.one_stack import BlockName, OneStackTrace
 TEMPLATES = Templates.beside(__file__)
 
 
-def describe_reading(trace: OneStackTrace, place: tuple[int, int]) -> Finding:
+def describe_reading(trace: OneStackTrace, index: tuple[int, int]) -> Finding:
     """Divide what the rows of the translation read: source words, end of the source, what is written.
 
-    place: layer and head for the details, from 0; the headline is the mean over all heads.
+    index: layer and head for the details, from 0; the headline is the mean over all heads.
     """
     block = trace.block(BlockName.TARGET_ON_SOURCE)
     end = block.weights[..., -1].mean(axis=-1)
@@ -19,7 +19,7 @@ def describe_reading(trace: OneStackTrace, place: tuple[int, int]) -> Finding:
     layers, heads = words.shape
     finding = TEMPLATES("reads", words=float(words.mean()))
     rest = TEMPLATES("rest", end=float(end.mean()), target=1 - block.weight, heads=layers * heads)
-    here = TEMPLATES("here", words=float(words[place]), end=float(end[place]), target=1 - float(block.shares[place]))
+    here = TEMPLATES("here", words=float(words[index]), end=float(end[index]), target=1 - float(block.shares[index]))
     return finding.followed_by(rest, here)
 
 

@@ -1,5 +1,6 @@
 """One stack: its laws on random weights, its file of 8 bits, and what does not take it."""
 
+import copy
 import json
 import math
 from dataclasses import replace
@@ -24,10 +25,10 @@ from transformer.checkpoint import (
 )
 from transformer.config import ModelKind, Norm
 from transformer.decoding.one_stack import decode_greedily
-from transformer.eight_bits import load_weights
 from transformer.errors import CheckpointError, UserError
+from transformer.files import load_weights
+from transformer.interpret.one_stack import OneStackTranslator
 from transformer.model.one_stack import OneStack, row_mask
-from transformer.one_stack import OneStackTranslator
 
 TEXT, PREFIXES = "red dog.", (False, True)
 
@@ -97,6 +98,16 @@ def test_greedy_decoding_takes_the_most_probable_token_of_each_pass(one_stack, p
             assert token == logits.argmax()
             row.append(token)
         assert written[-1] == config.end_id or len(written) == min(53, config.max_length - 3)
+
+
+@torch.inference_mode()
+def test_a_translation_ends_with_the_first_end_of_sentence(one_stack):
+    model = copy.deepcopy(one_stack.model)
+    end = model.embedding.weight[model.config.end_id]
+    model.norm.weight.zero_()
+    model.norm.bias.copy_(100 * end)
+    model.embedding.weight.clamp_(-0.2, 0.2)
+    assert decode_greedily(model, [[5, 9, 3], [12, 30, 3]]) == [[model.config.end_id]] * 2
 
 
 def test_a_pass_in_numpy_from_the_file_agrees(one_stack, folder):
@@ -201,4 +212,4 @@ def test_the_command_stores_a_trained_state(one_stack, tmp_path, checkpoint_fold
     (tmp_path / "state.pt").write_bytes(b"no state")
     command[-1] += "2"
     assert main(command) == 1
-    assert "is no torch file of weights" in capsys.readouterr().err
+    assert "holds more than tensors" in capsys.readouterr().err
