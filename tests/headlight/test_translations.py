@@ -24,10 +24,10 @@ TRANSLATIONS = [path for path in FILES if "." in path.stem]
 # Files of code or data without texts that are translated.
 UNTRANSLATED = {"language", "app/languages", "app/parameters", "lessons/glosses"}
 # Keys in tables of a list whose values are no text for readers.
-CODE = {"page", "at", "answer", "show", "show_page", "needs", "sentences", "veil", "cover", "look"} | {
+CODE = {"page", "at", "answer", "show", "show_page", "sentences", "veil", "cover", "look"} | {
     "name", "idea", "level", "form", "taught", "fact", "misconception", "when"
 }  # fmt: skip
-NO_TEXT = re.compile(r"checkpoint|sentences|misconceptions\.\w+\.source|style|.*\.(picture|field|values\..*)$")
+NO_TEXT = re.compile(r"checkpoint|needs|sentences|misconceptions\.\w+\.source|style|.*\.(picture|field|values\..*)$")
 NAMED = re.compile(r"\{(\w+)(?::((?:[^{}]|\{\w+\})*))?\}")
 FORMATS = {*finding.FORMATS, *words.FORMATS} - {"capital", "count"}  # these two depend on the sentence
 NUMBER_FORMAT = re.compile(r"[+,]?(\.\d+)?[a-z]?")
