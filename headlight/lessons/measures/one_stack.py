@@ -7,10 +7,9 @@ from headlight.app.results import CheckpointFiles
 from headlight.lessons.answer import Answer, Option, Run, Undecided, measure, one_of, percentage
 from headlight.plots.numbers import LEAST_SHOWN
 from transformer.data.tokenizer import SPACE
-from transformer.interpret.one_stack import BlockName, OneStackTrace, overlaps
+from transformer.interpret.one_stack import BlockName, OneStackTrace, OneStackTranslator, overlaps
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
-from transformer.one_stack import OneStackTranslator
 
 from .wording import is_whole_word, readable
 

@@ -12,9 +12,9 @@ from headlight.app import results
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import SHIPPED, read_lesson, read_lessons
 from transformer.checkpoint import Checkpoint, OneStackCheckpoint, save_checkpoint
+from transformer.interpret.one_stack import OneStackTranslator
 from transformer.model.one_stack import OneStack
 from transformer.model.transformer import Transformer
-from transformer.one_stack import OneStackTranslator
 
 TEXT = "dog tree house car."
 MEASURES = ("empty_block", "cross_block", "reads_ahead", "kept_rows", "share_of_source")
@@ -29,7 +29,7 @@ def pair(tmp_path, tokenizer, monkeypatch):
     save_checkpoint(tmp_path / "small-one-stack", OneStackCheckpoint(OneStack(config), tokenizer, {}, []), torch.int8)
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     written = [9, 8, 7, tokenizer.end_id]  # random weights rarely write an end
-    monkeypatch.setattr("transformer.one_stack.decode_greedily", lambda *_, **__: [written])
+    monkeypatch.setattr("transformer.interpret.one_stack.decode_greedily", lambda *_, **__: [written])
     return tmp_path / "small"
 
 
