@@ -40,8 +40,11 @@ QUIZ = SHIPPED / "quiz.toml"  # no lesson
 MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
-_LESSON = dict.fromkeys(("title", "goal", "closing", "needs"), str) | dict.fromkeys(("minutes", "number"), int)
-_LESSON |= {"sentences": list, "step": list}
+_LESSON: dict[str, type] = {
+    **dict.fromkeys(("title", "goal", "closing", "needs"), str),
+    **dict.fromkeys(("minutes", "number"), int),
+    **dict.fromkeys(("sentences", "step"), list),
+}
 _STEP = (
     dict.fromkeys(("page", "say", "ask", "note", "sample", "show_page", "look"), str)
     | dict.fromkeys(("at", "answer", "show", "words"), dict)

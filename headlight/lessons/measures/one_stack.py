@@ -29,8 +29,8 @@ def empty_block(run: Run) -> Answer:
     empty = min(largest, key=largest.__getitem__)
     options = (Option(_key(name), value=value) for name, value in largest.items())
     source, written = len(trace.source_tokens), len(trace.decoder_input_tokens)
-    heads = {"heads": int(np.prod(trace.decoder.shape[:2]))}
-    return one_of(options, _key(empty), source=source, written=written, **heads)
+    heads = int(np.prod(trace.decoder.shape[:2]))
+    return one_of(options, _key(empty), source=source, written=written, heads=heads)
 
 
 @measure
@@ -43,9 +43,10 @@ def cross_block(run: Run) -> Answer:
     (right,) = (name for name in BlockName if name.kind is AttentionKind.CROSS)
     other = run.translator.trace(trace.source_text, target=trace.target_ids)
     common = overlaps(trace, block, other.attention(AttentionKind.CROSS))
-    layer, head, *theirs = map(int, np.unravel_index(common.argmax(), common.shape))
-    heads = {"ours": Head(AttentionKind.DECODER, layer, head), "theirs": Head(AttentionKind.CROSS, *theirs)}
-    return one_of((Option(_key(name)) for name in BlockName), _key(right), common=float(common.max()), **heads)
+    layer, head, *indices = map(int, np.unravel_index(common.argmax(), common.shape))
+    options = (Option(_key(name)) for name in BlockName)
+    ours, theirs = Head(AttentionKind.DECODER, layer, head), Head(AttentionKind.CROSS, *indices)
+    return one_of(options, _key(right), common=float(common.max()), ours=ours, theirs=theirs)
 
 
 @measure
@@ -64,9 +65,9 @@ def reads_ahead(run: Run) -> Answer:
     row = max(words, key=lambda at: (len(tokens[at].removeprefix(SPACE)) >= _LETTERS, ahead[0][at]))
     shares = [float(each[row]) for each in ahead]
     right = _MODELS[shares[0] >= LEAST_SHOWN, shares[1] >= LEAST_SHOWN]
-    names = {"word": readable(tokens)[row], "after": readable(tokens)[row + 1]}
+    word, after = readable(tokens)[row : row + 2]
     options = (Option(name) for name in _MODELS.values())
-    return one_of(options, right, in_encoder=shares[0], in_stack=shares[1], **names)
+    return one_of(options, right, in_encoder=shares[0], in_stack=shares[1], word=word, after=after)
 
 
 @measure
