@@ -47,6 +47,7 @@ _EXAMPLE = "toy_block_seed"  # in the address: the small example
 def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     """Return the lessons for the page of a checkpoint, ready for JSON. Raises UserError.
 
+    Those that need another checkpoint are left out.
     All is measured with the weights of the page, which are rounded.
     """
     from .quiz import alone_payload  # no page needs it before one is exported
@@ -57,7 +58,7 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     with TemporaryDirectory() as folder:
         copy = Path(folder) / checkpoint.resolve().name
         write_rounded(checkpoint, copy)
-        exported = [_lesson(lesson, CheckpointFiles.now(copy)) for lesson in lessons]
+        exported = [_lesson(lesson, CheckpointFiles.now(copy)) for lesson in lessons if not lesson.needs]
     seeds = {
         answer[moment]["values"].get(_EXAMPLE)
         for lesson in exported

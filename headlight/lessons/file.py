@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headlight.app.entry import LESSONS_VARIABLE
+from headlight.app.entry import LESSONS_VARIABLE, checkpoints_folder
 from headlight.app.navigation import page_names
 from headlight.app.parameters import PARAMETERS
 from headlight.language import read_texts, texts_of
@@ -40,7 +40,11 @@ QUIZ = SHIPPED / "quiz.toml"  # no lesson
 MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
-_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int, "closing": str}
+_LESSON: dict[str, type] = {
+    **dict.fromkeys(("title", "goal", "closing", "needs"), str),
+    **dict.fromkeys(("minutes", "number"), int),
+    **dict.fromkeys(("sentences", "step"), list),
+}
 _STEP = (
     dict.fromkeys(("page", "say", "ask", "note", "sample", "show_page", "look"), str)
     | dict.fromkeys(("at", "answer", "show", "words"), dict)
@@ -87,7 +91,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson by the `name` of its file. number: its rank in the list; closing: the text at its end, else the goal."""
+    """A lesson by the `name` of its file. number: its rank in the list; closing: the text at its end, else the goal.
+
+    needs: the name of a checkpoint without which the lesson is left out, "" for none.
+    """
 
     name: str
     title: str
@@ -97,6 +104,7 @@ class Lesson:
     sentences: tuple[str, ...] = ()
     number: int = 99
     closing: str = ""
+    needs: str = ""
 
     @property
     def questions(self) -> list[int]:
@@ -120,14 +128,18 @@ def lesson_files(folder: str | Path | None = None) -> dict[str, Path]:
 
 
 def read_lessons(folder: str | Path | None = None) -> tuple[list[Lesson], list[str]]:
-    """Return the lessons in their order, and a sentence with the reason for each file that cannot be read."""
+    """Return the lessons in their order, and a sentence with the reason for each file that cannot be read.
+
+    A lesson whose checkpoint is missing is left out.
+    """
     lessons, problems = [], []
     for path in lesson_files(folder).values():
         try:
             lessons.append(read_lesson(path))
         except LessonError as error:
             problems.append(str(error))
-    return sorted(lessons, key=lambda each: (each.number, each.title)), problems
+    shown = [each for each in lessons if not each.needs or (checkpoints_folder() / each.needs).is_dir()]
+    return sorted(shown, key=lambda each: (each.number, each.title)), problems
 
 
 def read_lesson(path: str | Path) -> Lesson:

@@ -27,7 +27,7 @@ UNTRANSLATED = {"language", "app/languages", "app/parameters", "lessons/glosses"
 CODE = {"page", "at", "answer", "show", "show_page", "sentences", "veil", "cover", "look"} | {
     "name", "idea", "level", "form", "taught", "fact", "misconception", "when"
 }  # fmt: skip
-NO_TEXT = re.compile(r"checkpoint|sentences|misconceptions\.\w+\.source|style|.*\.(picture|field|values\..*)$")
+NO_TEXT = re.compile(r"checkpoint|needs|sentences|misconceptions\.\w+\.source|style|.*\.(picture|field|values\..*)$")
 NAMED = re.compile(r"\{(\w+)(?::((?:[^{}]|\{\w+\})*))?\}")
 FORMATS = {*finding.FORMATS, *words.FORMATS} - {"capital", "count"}  # these two depend on the sentence
 NUMBER_FORMAT = re.compile(r"[+,]?(\.\d+)?[a-z]?")

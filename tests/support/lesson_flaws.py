@@ -16,8 +16,9 @@ from headlight.lessons.measures.wording import is_whole_word, language_of, meani
 from headlight.lessons.step_view import StepView, pose
 
 SAME = 0.8  # share of one answer to a choice, above which a class knows it without thinking
-OF_NO_SENTENCE = ("qkv", "root", "learn", "order.6", "heads.1")  # of a model, of random vectors, of a training
-OF_TRAINING = "learn"
+# Of a model, of random vectors, of a training, of the shape of two models.
+OF_NO_SENTENCE = ("qkv", "root", "learn", "order.6", "heads.1", "one_stack.1", "one_stack.2", "one_stack.3")
+OF_FEW_MODELS = ("learn", "one_stack")
 
 
 def flaws_of(view: StepView) -> Iterator[str]:
@@ -77,7 +78,7 @@ def count_flaws(checkpoint: str, texts: Iterable[str]) -> tuple[Counter[str], di
     shares = {step: max(Counter(each).values()) / len(each) for step, each in answers.items() if each}
     same = {step: each for step, each in shares.items() if each > SAME and not step.startswith(OF_NO_SENTENCE)}
     most = max(map(len, answers.values()))
-    rare = [step for step, each in answers.items() if 2 * len(each) < most and not step.startswith(OF_TRAINING)]
+    rare = [step for step, each in answers.items() if 2 * len(each) < most and not step.startswith(OF_FEW_MODELS)]
     return flaws, same, rare
 
 

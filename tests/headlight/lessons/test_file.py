@@ -6,7 +6,7 @@ import pytest
 from support.source_files import ROOT
 
 from headlight.__main__ import main
-from headlight.lessons.file import SHIPPED, LessonError, lesson_files, read_lesson, read_lessons
+from headlight.lessons.file import SHIPPED, LessonError, read_lesson, read_lessons
 
 RIGHT = """title = "A lesson"
 goal = "You can read a row."
@@ -95,7 +95,7 @@ def test_a_folder_adds_lessons_replaces_shipped_ones_and_names_files_that_cannot
 
 def test_the_command_lists_checks_and_prints(tmp_path, capsys):
     assert main(["lessons", "list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(lesson_files())
+    assert len(capsys.readouterr().out.splitlines()) == len(read_lessons()[0])
     right = written(tmp_path, RIGHT)
     lesson = read_lesson(right)
     assert (lesson.name, lesson.minutes) == ("own", 5) and [step.is_question for step in lesson.steps] == [False, True]

@@ -33,6 +33,9 @@ def test_each_step_is_decided_by_one_of_its_sentences_and_knows_all_its_names(le
     for number in range(len(lesson.steps)):
         sentences = lesson.sentences_of(number)
         view = pose_decided(lesson, number, run_of(checkpoint, sentences[0]), sentences)
+        if lesson.needs and not lesson.needs.startswith(checkpoint):
+            assert not lesson.steps[number].answer or "en-de" in view.undecided
+            continue
         assert not view.undecided and not unknown_names(view) and view.address(shown=True) is not None, number
         payload = payload_of(view, Try(view.options[0].name if view.options else 1.0))
         labels = [plain_text(label) for _, label in payload.get("options", ())]
