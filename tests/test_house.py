@@ -15,27 +15,27 @@ MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 # Lines that the whole product may have, and those of each room when its budget was set: a room may grow by SLACK. A
 # commit that raises a number says in its body what users get for it.
-TOTALS = {"Python": 39_800, "JavaScript": 14_600, "tests": 28_700}
+TOTALS = {"Python": 40_700, "JavaScript": 14_650, "tests": 29_000}
 SLACK = 0.03
 ROOMS = {
-    "transformer/commands": 812,
+    "transformer/commands": 850,
     "transformer/corpus": 2537,
     "transformer/data": 1191,
-    "transformer/decoding": 646,
-    "transformer/exchange": 1360,
+    "transformer/decoding": 683,
+    "transformer/exchange": 1355,
     "transformer/experiments": 248,
-    "transformer/interpret": 5582,
-    "transformer/model": 1597,
+    "transformer/interpret": 5793,
+    "transformer/model": 1695,
     "transformer/toy": 627,
     "transformer/training": 1326,
-    "headlight/app": 2834,
+    "headlight/app": 2847,
     "headlight/classroom": 2104,
-    "headlight/components": 17172,
-    "headlight/lessons": 5927,
-    "headlight/plots": 2254,
-    "headlight/views": 5612,
+    "headlight/components": 17213,
+    "headlight/lessons": 6074,
+    "headlight/plots": 2322,
+    "headlight/views": 5730,
     "pages": 82,
-    "benchmarks": 2041,
+    "benchmarks": 2042,
 }
 
 # Packages that a room may not import although they are installed.
