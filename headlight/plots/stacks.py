@@ -3,13 +3,13 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from headlight.language import texts_beside
 from transformer.interpret.one_stack import BlockName, OneStackTrace
 from transformer.interpret.trace import RowLabel, Trace
 
 from . import attention
 from .heatmap import BLANK, HALF_OF_WIDTH, Cells, Heatmap, heatmap_figure, hover_texts, weight_texts, weight_words
 from .layout import Theme
-from .texts import texts_beside
 from .tokens import token_label
 
 _text = texts_beside(__file__)
