@@ -18,7 +18,7 @@ from transformer import Translator, __version__
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOOLS = ("eslint.config.js", "package.json", "package-lock.json")  # of the tests of the JavaScript
-CHECKPOINTS = ("en-de", "en-fr", "reverse")
+CHECKPOINTS = ("en-de", "en-de-one-stack", "en-fr", "reverse")
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
