@@ -19,7 +19,6 @@ from headlight.app.finding import Templates
 from headlight.app.model_queue import Request, queue
 from transformer import Beam, Decoding, Greedy, Translator
 from transformer.checkpoint import find_checkpoints, weights_digest
-from transformer.config import ModelKind
 from transformer.corpus import (
     ALIGNMENT_FILE,
     ATLAS_FILE,
@@ -47,7 +46,6 @@ STUDIES = 32  # cached
 SENTENCES_OF_MEANS = 200
 SHORT = 200  # bytes of a text that is translated in a batch, which takes as long as its longest text
 CHECKPOINTS = checkpoints_folder()
-ONE_STACK = "-one-stack"  # after the name of the checkpoint that it is compared with
 TEMPLATES = Templates.beside(__file__)
 
 
@@ -94,16 +92,6 @@ cached = functools.partial(st.cache_resource, hash_funcs=dict.fromkeys((Checkpoi
 def checkpoint_names() -> list[str]:
     """Return the names of the checkpoints that exist now."""
     return [path.name for path in find_checkpoints(CHECKPOINTS)]
-
-
-def one_stack_names() -> list[str]:
-    """Return the names of the checkpoints of one stack that exist now."""
-    return [path.name for path in find_checkpoints(CHECKPOINTS, ModelKind.ONE_STACK)]
-
-
-def one_stack_name(checkpoint: CheckpointFiles) -> str:
-    """Return the name of the one stack beside a checkpoint, with the same pairs and tokenizer."""
-    return checkpoint.name + ONE_STACK
 
 
 def checkpoint(name: str) -> CheckpointFiles:

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from headlight.app import results
 from headlight.app.results import CheckpointFiles
+from headlight.app.results.one_stack import find_one_stack, one_stack, traces
 from headlight.lessons.answer import Answer, Option, Run, Undecided, measure, one_of, percentage
 from headlight.plots.numbers import LEAST_SHOWN
 from transformer.data.tokenizer import SPACE
-from transformer.interpret.one_stack import BlockName, OneStackTrace, OneStackTranslator, overlaps
+from transformer.interpret.one_stack import BlockName, OneStackTrace, overlaps
+from transformer.interpret.trace import Trace
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
 
@@ -24,7 +25,7 @@ def empty_block(run: Run) -> Answer:
 
     names: heads, their number, source and written, the tokens of the two sides.
     """
-    trace = _trace(run)
+    trace, _ = _traces(run)
     largest = {name: float(trace.block(name).weights.max()) for name in BlockName}
     empty = min(largest, key=largest.__getitem__)
     options = (Option(_key(name), value=value) for name, value in largest.items())
@@ -39,9 +40,8 @@ def cross_block(run: Run) -> Answer:
 
     names: ours and theirs, the heads of the block and of cross-attention that have most weight in common, and common.
     """
-    trace, block = _trace(run), BlockName.TARGET_ON_SOURCE
+    (trace, other), block = _traces(run), BlockName.TARGET_ON_SOURCE
     (right,) = (name for name in BlockName if name.kind is AttentionKind.CROSS)
-    other = run.translator.trace(trace.source_text, target=trace.target_ids)
     common = overlaps(trace, block, other.attention(AttentionKind.CROSS))
     layer, head, *indices = map(int, np.unravel_index(common.argmax(), common.shape))
     options = (Option(_key(name)) for name in BlockName)
@@ -56,7 +56,7 @@ def reads_ahead(run: Run) -> Answer:
     names: word, of those in the first half the one that reads ahead most in the encoder, longer ones first; in_encoder
     and in_stack, what it gives to later tokens on average over all heads; after, the token behind it.
     """
-    trace, tokens = _trace(run), run.trace.source_tokens
+    trace, tokens = _traces(run)[0], run.trace.source_tokens
     maps = (run.trace.attention(AttentionKind.ENCODER), trace.block(BlockName.SOURCE_ON_SOURCE).weights)
     ahead = [np.triu(each.mean(axis=(0, 1)), 1).sum(axis=-1) for each in maps]
     words = [at for at in range(len(tokens) // 2) if is_whole_word(tokens, at) and tokens.count(tokens[at]) == 1]
@@ -76,10 +76,10 @@ def kept_rows(run: Run) -> Answer:
 
     names: length, the rows with the last one, kept, those without a change, and last, the token that is fed.
     """
-    trace = _trace(run)
+    trace, _ = _traces(run)
     if len(trace.target_ids) < 3:
         raise Undecided("too_few_rows")
-    before = _one_stack(run).trace(trace.source_text, target=trace.target_ids[:-1])
+    before = one_stack(_beside(run)).trace(trace.source_text, target=trace.target_ids[:-1])
     length, source = len(trace.tokens), len(trace.source_tokens)
     changes = np.abs(trace.decoder[:, :, :-1, :-1] - before.decoder).max(axis=(0, 1, 3))
     unchanged = int((changes < SAME).sum())
@@ -94,7 +94,7 @@ def share_of_source(run: Run) -> Answer:
 
     names: end and written, the shares of the source's end and of what was written, and heads, their number.
     """
-    block = _trace(run).block(BlockName.TARGET_ON_SOURCE)
+    block = _traces(run)[0].block(BlockName.TARGET_ON_SOURCE)
     end = float(block.weights[..., -1].mean())
     return percentage(block.weight - end, end=end, written=1 - block.weight, heads=block.shares.size)
 
@@ -103,19 +103,13 @@ def _key(name: BlockName) -> str:
     return name.value.replace(" ", "_")
 
 
-def _one_stack(run: Run) -> OneStackTranslator:
+def _beside(run: Run) -> CheckpointFiles:
     """Return the one stack beside the run's checkpoint. Raises Undecided where there is none."""
-    name = results.one_stack_name(run.request.checkpoint)
-    if name not in results.one_stack_names():
-        raise Undecided("no_one_stack")
-    return _translator(results.checkpoint(name))
+    if stack := find_one_stack(run.request.checkpoint):
+        return stack
+    raise Undecided("no_one_stack")
 
 
-def _trace(run: Run) -> OneStackTrace:
-    """Return the one stack's own translation with all weights. Raises Undecided."""
-    return _one_stack(run).trace(results.source(run.request))
-
-
-@results.cached(max_entries=1, show_spinner=results.TEMPLATES.text("checkpoint"))
-def _translator(checkpoint: CheckpointFiles) -> OneStackTranslator:
-    return OneStackTranslator.load(checkpoint.folder)
+def _traces(run: Run) -> tuple[OneStackTrace, Trace]:
+    """Return the one stack's own translation with all weights, and the run's model on it. Raises Undecided."""
+    return traces(run.request, _beside(run))

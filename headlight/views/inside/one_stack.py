@@ -4,15 +4,15 @@ import numpy as np
 import streamlit as st
 
 import headlight.plots as plots
-from headlight.app import results
 from headlight.app.choices import one_of, switch
 from headlight.app.head_choice import choose_head
-from headlight.app.results import CheckpointFiles, TranslationRequest
+from headlight.app.results import TranslationRequest
+from headlight.app.results.one_stack import ONE_STACK, find_one_stack, one_stack_names, traces
 from headlight.app.widgets import Panel, one_line, plain, show_finding, show_panels, show_translation
 from headlight.plots.limits import MOST_CELLS
 from headlight.plots.names import kind_name
 from transformer.errors import UserError
-from transformer.interpret.one_stack import BlockName, OneStackTrace, OneStackTranslator, overlaps
+from transformer.interpret.one_stack import BlockName, OneStackTrace, overlaps
 from transformer.interpret.trace import Trace
 from transformer.model.heads import Head
 from transformer.model.names import AttentionKind
@@ -25,22 +25,21 @@ _BLOCKS = {str(name): name for name in BlockName if name.kind}
 
 def is_offered() -> bool:
     """Return whether a checkpoint has a one stack beside it."""
-    return bool(results.one_stack_names())
+    return bool(one_stack_names())
 
 
 def show(request: TranslationRequest) -> None:
     """Show the one stack of the request's checkpoint beside its own translation and maps. Raises UserError."""
-    names = results.one_stack_names()
-    if (name := results.one_stack_name(request.checkpoint)) not in names:
-        beside = tuple(each.removesuffix(results.ONE_STACK) for each in names)
+    stack = find_one_stack(request.checkpoint)
+    if stack is None:
+        beside = tuple(each.removesuffix(ONE_STACK) for each in one_stack_names())
         raise UserError(TEMPLATES.text("no_stack", checkpoints=beside))
     show_translation(request)
     controls = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     with controls:
         block = _BLOCKS[one_of(tuple(_BLOCKS), "block", visibility="collapsed")]
         prefix = switch("prefix_mask")
-    stack = results.checkpoint(name)
-    trace, other = _traces(request, stack, prefix)
+    trace, other = traces(request, stack, prefix)
     st.markdown(f"{plain(TEMPLATES.text('label_stack'))} **{one_line(trace.target_text)}**")
     if (size := len(trace.tokens)) ** 2 > MOST_CELLS:
         raise UserError(TEMPLATES.text("too_long", size=size, most_cells=MOST_CELLS))
@@ -51,20 +50,8 @@ def show(request: TranslationRequest) -> None:
         index = choose_head({"decoder": common.shape[:2]}, lambda _: closest).index
     show_finding(content.describe_reading(trace, index))
     if prefix:
-        show_finding(content.describe_prefix(_traces(request, stack, False)[0], trace))
+        show_finding(content.describe_prefix(traces(request, stack)[0], trace))
     _show_maps(trace, other, block, index, common[index])
-
-
-@results.cached(max_entries=1, show_spinner=results.TEMPLATES.text("checkpoint"))
-def _translator(checkpoint: CheckpointFiles) -> OneStackTranslator:
-    return OneStackTranslator.load(checkpoint.folder)
-
-
-@results.cached(max_entries=results.STUDIES, show_spinner=False)
-def _traces(request: TranslationRequest, stack: CheckpointFiles, prefix: bool) -> tuple[OneStackTrace, Trace]:
-    """Return the trace of the one stack, and the encoder-decoder's of the same translation: of the same tokens."""
-    trace = _translator(stack).trace(results.source(request), prefix=prefix)
-    return trace, results.translator(request.checkpoint).trace(trace.source_text, target=trace.target_ids)
 
 
 def _show_maps(
